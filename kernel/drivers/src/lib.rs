@@ -1,0 +1,3 @@
+//! BCM2711 registers: no policy.
+
+#![cfg_attr(target_os = "none", no_std)]

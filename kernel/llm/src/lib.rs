@@ -1,0 +1,4 @@
+//! GGUF, tokenizer, decoder and sampler.
+
+#![cfg_attr(target_os = "none", no_std)]
+#![forbid(unsafe_code)]

@@ -1,0 +1,3 @@
+//! The library behind the `pilm` program.
+
+#![forbid(unsafe_code)]
