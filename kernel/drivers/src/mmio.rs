@@ -1,0 +1,79 @@
+//! The one place where an address becomes a reference to registers.
+//!
+//! Every driver holds an `Mmio<Registers>` and reaches its registers through `Deref`; nothing else
+//! in this crate dereferences an address. A host test builds the same driver on a leaked fake block
+//! with [`Mmio::from`].
+
+use core::ops::Deref;
+use core::ptr::NonNull;
+
+/// A block of memory-mapped registers of type `T`.
+#[derive(Debug)]
+pub struct Mmio<T> {
+    registers: NonNull<T>,
+}
+
+impl<T> Mmio<T> {
+    /// Registers at the address `addr`.
+    ///
+    /// # Safety
+    /// - `addr` is not zero, is aligned for `T`, and `size_of::<T>()` bytes from it are the register
+    ///   block that `T` describes, mapped as Device memory for as long as the value lives.
+    /// - `T` consists of volatile register cells only (`tock-registers` types).
+    /// - Nothing else in the program drives the same block.
+    pub const unsafe fn new(addr: usize) -> Self {
+        assert!(addr != 0, "no register block is at address zero");
+        match NonNull::new(core::ptr::with_exposed_provenance_mut(addr)) {
+            Some(registers) => Self { registers },
+            None => unreachable!(),
+        }
+    }
+}
+
+/// A fake block in ordinary memory, for tests: a driver's own tests look at it through its field.
+impl<T> From<&'static mut T> for Mmio<T> {
+    fn from(fake: &'static mut T) -> Self {
+        Self {
+            registers: NonNull::from(fake),
+        }
+    }
+}
+
+impl<T> Deref for Mmio<T> {
+    type Target = T;
+
+    fn deref(&self) -> &T {
+        // SAFETY: `new`'s caller vouched for the address and the mapping, `from` was given
+        // the only reference to a block that lives for ever.
+        unsafe { self.registers.as_ref() }
+    }
+}
+
+// SAFETY: a register block belongs to no thread, and both constructors gave this value sole use of it.
+unsafe impl<T: Send> Send for Mmio<T> {}
+
+#[cfg(test)]
+mod tests {
+    use super::Mmio;
+    use tock_registers::interfaces::{Readable, Writeable};
+    use tock_registers::registers::InMemoryRegister;
+
+    #[test]
+    fn reads_and_writes_reach_the_block() {
+        let block = Box::leak(Box::new([0u32; 4]));
+        let addr = core::ptr::from_mut(block).expose_provenance();
+        // SAFETY: `block` is leaked, aligned, and reached through `mmio` alone.
+        let mmio: Mmio<[InMemoryRegister<u32>; 4]> = unsafe { Mmio::new(addr) };
+        mmio[2].set(0xC0FF_EE00);
+        assert_eq!(mmio.each_ref().map(Readable::get), [0, 0, 0xC0FF_EE00, 0]);
+    }
+
+    #[test]
+    fn a_fake_block_is_a_leaked_value() {
+        let mmio = Mmio::from(Box::leak(Box::new(
+            [const { InMemoryRegister::<u32>::new(7) }; 2],
+        )));
+        mmio[1].set(mmio[0].get() + 1);
+        assert_eq!((mmio[0].get(), mmio[1].get()), (7, 8));
+    }
+}
