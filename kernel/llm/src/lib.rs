@@ -2,3 +2,9 @@
 
 #![cfg_attr(target_os = "none", no_std)]
 #![forbid(unsafe_code)]
+
+extern crate alloc;
+
+pub mod config;
+pub mod gguf;
+pub mod source;

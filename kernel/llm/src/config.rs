@@ -1,0 +1,405 @@
+//! What kind of model a file holds: its architecture and its shapes.
+//!
+//! Everything comes from the file. An absent key is an error, with two exceptions that the format
+//! itself defines: `attention.head_count_kv` (absent: as many as heads) and, for `llama` only,
+//! `rope.freq_base`. Converters of 2023 left the latter out whenever it was 10000, and ggml reads
+//! such files that way; [`Config::rope_theta_implied`] says when this happened, so that it is shown
+//! and not hidden.
+
+use alloc::string::{String, ToString};
+use core::fmt;
+
+use crate::gguf::{self, Gguf};
+
+/// The decoders that this crate has.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Architecture {
+    /// No biases, RoPE on interleaved pairs (the file's q and k are permuted for it).
+    Llama,
+    /// Biases on q, k and v, RoPE on the two halves of a head.
+    Qwen2,
+}
+
+impl Architecture {
+    /// Names of all architectures, for messages.
+    pub const SUPPORTED: &'static str = "llama, qwen2";
+
+    /// The architecture named in `general.architecture`.
+    ///
+    /// # Errors
+    /// [`Error::UnsupportedArchitecture`].
+    pub fn from_name(name: &str) -> Result<Self, Error> {
+        match name {
+            "llama" => Ok(Architecture::Llama),
+            "qwen2" => Ok(Architecture::Qwen2),
+            _ => Err(Error::UnsupportedArchitecture {
+                name: name.to_string(),
+            }),
+        }
+    }
+
+    /// The name as in the file; it is also the prefix of the architecture's keys.
+    pub fn name(self) -> &'static str {
+        match self {
+            Architecture::Llama => "llama",
+            Architecture::Qwen2 => "qwen2",
+        }
+    }
+}
+
+/// Shapes and constants of a decoder. `{a}` is the architecture's name.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Config {
+    /// `general.architecture`
+    pub architecture: Architecture,
+    /// Width of the residual stream: `{a}.embedding_length`.
+    pub dim: usize,
+    /// Width of the feed-forward layer: `{a}.feed_forward_length`.
+    pub hidden_dim: usize,
+    /// `{a}.block_count`
+    pub n_layers: usize,
+    /// Query heads: `{a}.attention.head_count`.
+    pub n_heads: usize,
+    /// Key and value heads: `{a}.attention.head_count_kv`, or `n_heads` when absent.
+    pub n_kv_heads: usize,
+    /// Width of a head: `{a}.attention.key_length`, or `dim / n_heads` when absent.
+    pub head_dim: usize,
+    /// Number of `tokenizer.ggml.tokens`.
+    pub vocab_size: usize,
+    /// Positions that the model was trained for: `{a}.context_length`.
+    pub max_seq_len: usize,
+    /// Base of the rotary frequencies: `{a}.rope.freq_base`.
+    pub rope_theta: f32,
+    /// The `llama` file has no `rope.freq_base`, which means 10000.
+    pub rope_theta_implied: bool,
+    /// Linear scaling: every position is divided by this; 1 without scaling.
+    pub rope_linear_factor: f32,
+    /// The file has `rope_freqs.weight`, `head_dim / 2` divisors of the rotary frequencies
+    /// (Llama 3's scaling).
+    pub rope_freqs: bool,
+    /// `{a}.attention.layer_norm_rms_epsilon`
+    pub rms_norm_eps: f32,
+}
+
+/// Name of the tensor with Llama 3's divisors of the rotary frequencies.
+pub const ROPE_FREQS_TENSOR: &str = "rope_freqs.weight";
+
+/// What `rope.freq_base` means when a `llama` file lacks it (ggml's value).
+const LLAMA_IMPLIED_THETA: f32 = 10_000.0;
+/// Larger sizes are damage: the largest published models stay a factor of 8 below.
+const MAX_SIZE: usize = 1 << 20;
+const MAX_LAYERS: usize = 1 << 10;
+const MAX_CONTEXT: usize = 1 << 27;
+
+impl Config {
+    /// Reads and checks the configuration.
+    ///
+    /// # Errors
+    /// A missing or unusable key, or a model that this crate does not run, each by name.
+    pub fn from_gguf(gguf: &Gguf<'_>) -> Result<Self, Error> {
+        refuse_parts(gguf)?;
+        let architecture = Architecture::from_name(gguf.str("general.architecture")?)?;
+        let keys = Keys {
+            gguf,
+            prefix: architecture.name(),
+        };
+        refuse_variants(&keys)?;
+
+        let dim = keys.size("embedding_length", MAX_SIZE)?;
+        let n_heads = keys.size("attention.head_count", MAX_SIZE)?;
+        let n_kv_heads = match keys.optional_u32("attention.head_count_kv")? {
+            None => n_heads,
+            Some(_) => keys.size("attention.head_count_kv", MAX_SIZE)?,
+        };
+        if !n_heads.is_multiple_of(n_kv_heads) {
+            return Err(Error::HeadsDoNotDivide {
+                n_heads,
+                n_kv_heads,
+            });
+        }
+        let head_dim = head_dim(&keys, dim, n_heads)?;
+        let tokens = gguf.array("tokenizer.ggml.tokens")?;
+        if tokens.is_empty() {
+            return Err(Error::Unusable {
+                key: "tokenizer.ggml.tokens".to_string(),
+                value: 0.0,
+            });
+        }
+        let theta = keys.optional_f32("rope.freq_base")?;
+        let rope_theta_implied = theta.is_none() && architecture == Architecture::Llama;
+        let rope_theta = match theta {
+            Some(theta) => keys.positive("rope.freq_base", theta)?,
+            None if rope_theta_implied => LLAMA_IMPLIED_THETA,
+            None => return Err(keys.missing("rope.freq_base")),
+        };
+        let rms_norm_eps = keys.f32("attention.layer_norm_rms_epsilon")?;
+        Ok(Config {
+            architecture,
+            dim,
+            hidden_dim: keys.size("feed_forward_length", MAX_SIZE)?,
+            n_layers: keys.size("block_count", MAX_LAYERS)?,
+            n_heads,
+            n_kv_heads,
+            head_dim,
+            vocab_size: tokens.len(),
+            max_seq_len: keys.size("context_length", MAX_CONTEXT)?,
+            rope_theta,
+            rope_theta_implied,
+            rope_linear_factor: rope_linear_factor(&keys)?,
+            rope_freqs: gguf.tensor(ROPE_FREQS_TENSOR).is_some(),
+            rms_norm_eps: keys.positive("attention.layer_norm_rms_epsilon", rms_norm_eps)?,
+        })
+    }
+
+    /// Width of all keys, or of all values, of one position: `n_kv_heads · head_dim`.
+    pub fn kv_dim(&self) -> usize {
+        self.n_kv_heads * self.head_dim
+    }
+
+    /// Width of all queries of one position: `n_heads · head_dim`.
+    pub fn q_dim(&self) -> usize {
+        self.n_heads * self.head_dim
+    }
+}
+
+/// Refuses files that are not a whole model.
+fn refuse_parts(gguf: &Gguf<'_>) -> Result<(), Error> {
+    if let Some(kind) = gguf.optional_str("general.type")?
+        && kind != "model"
+    {
+        return Err(Error::NotAModel {
+            kind: kind.to_string(),
+        });
+    }
+    match gguf.optional_u32("split.count")? {
+        Some(parts) if parts > 1 => Err(Error::SplitModel { parts }),
+        _ => Ok(()),
+    }
+}
+
+/// Refuses what shares an architecture's name and is another computation.
+fn refuse_variants(keys: &Keys<'_, '_>) -> Result<(), Error> {
+    if let Some(experts) = keys.optional_u32("expert_count")?
+        && experts > 0
+    {
+        return Err(Error::MixtureOfExperts { experts });
+    }
+    if let Some(window) = keys.optional_u32("attention.sliding_window")?
+        && window > 0
+        && window < keys.u32("context_length")?
+    {
+        return Err(Error::SlidingWindow { window });
+    }
+    if let Some(kind) = keys.optional_str("rope.scaling.type")?
+        && !matches!(kind, "none" | "linear")
+    {
+        return Err(Error::RopeScaling {
+            kind: kind.to_string(),
+        });
+    }
+    Ok(())
+}
+
+fn head_dim(keys: &Keys<'_, '_>, dim: usize, n_heads: usize) -> Result<usize, Error> {
+    let head_dim = match keys.optional_u32("attention.key_length")? {
+        Some(_) => keys.size("attention.key_length", MAX_SIZE)?,
+        None if dim.is_multiple_of(n_heads) => dim / n_heads,
+        None => return Err(Error::DimNotDivisible { dim, n_heads }),
+    };
+    if head_dim % 2 != 0 || head_dim.saturating_mul(n_heads) > MAX_SIZE {
+        return Err(Error::Unusable {
+            key: keys.key("attention.key_length"),
+            value: head_dim as f64,
+        });
+    }
+    for other in ["attention.value_length", "rope.dimension_count"] {
+        if let Some(found) = keys.optional_u32(other)?
+            && found as usize != head_dim
+        {
+            return Err(Error::NotTheHeadWidth {
+                key: keys.key(other),
+                found,
+                head_dim,
+            });
+        }
+    }
+    Ok(head_dim)
+}
+
+/// The factor of linear scaling, from the current key or from the one before it.
+fn rope_linear_factor(keys: &Keys<'_, '_>) -> Result<f32, Error> {
+    if let Some(factor) = keys.optional_f32("rope.scale_linear")? {
+        return keys.positive("rope.scale_linear", factor);
+    }
+    match keys.optional_str("rope.scaling.type")? {
+        Some("linear") => keys.positive("rope.scaling.factor", keys.f32("rope.scaling.factor")?),
+        _ => Ok(1.0),
+    }
+}
+
+/// Keys under an architecture's prefix.
+struct Keys<'g, 'a> {
+    gguf: &'g Gguf<'a>,
+    prefix: &'static str,
+}
+
+impl<'a> Keys<'_, 'a> {
+    fn key(&self, suffix: &str) -> String {
+        alloc::format!("{}.{suffix}", self.prefix)
+    }
+
+    fn missing(&self, suffix: &str) -> Error {
+        Error::Gguf(gguf::Error::MissingKey {
+            key: self.key(suffix),
+        })
+    }
+
+    fn u32(&self, suffix: &str) -> Result<u32, Error> {
+        Ok(self.gguf.u32(&self.key(suffix))?)
+    }
+
+    fn f32(&self, suffix: &str) -> Result<f32, Error> {
+        Ok(self.gguf.f32(&self.key(suffix))?)
+    }
+
+    fn optional_u32(&self, suffix: &str) -> Result<Option<u32>, Error> {
+        Ok(self.gguf.optional_u32(&self.key(suffix))?)
+    }
+
+    fn optional_f32(&self, suffix: &str) -> Result<Option<f32>, Error> {
+        Ok(self.gguf.optional_f32(&self.key(suffix))?)
+    }
+
+    fn optional_str(&self, suffix: &str) -> Result<Option<&'a str>, Error> {
+        Ok(self.gguf.optional_str(&self.key(suffix))?)
+    }
+
+    /// A size from 1 to `max`.
+    fn size(&self, suffix: &str, max: usize) -> Result<usize, Error> {
+        let value = self.u32(suffix)?;
+        match value as usize {
+            size if (1..=max).contains(&size) => Ok(size),
+            _ => Err(Error::Unusable {
+                key: self.key(suffix),
+                value: value.into(),
+            }),
+        }
+    }
+
+    /// A number that is finite and above 0.
+    fn positive(&self, suffix: &str, value: f32) -> Result<f32, Error> {
+        if value.is_finite() && value > 0.0 {
+            Ok(value)
+        } else {
+            Err(Error::Unusable {
+                key: self.key(suffix),
+                value: value.into(),
+            })
+        }
+    }
+}
+
+/// A model that cannot be run, and why.
+#[derive(Clone, Debug, PartialEq)]
+#[allow(
+    missing_docs,
+    reason = "the variants' sentences say what their fields hold"
+)]
+pub enum Error {
+    /// The file lacks a key or has it with another type.
+    Gguf(gguf::Error),
+    /// A number out of every sensible range.
+    Unusable { key: String, value: f64 },
+    /// An architecture that this crate does not have.
+    UnsupportedArchitecture { name: String },
+    /// An adapter, a projector or the like.
+    NotAModel { kind: String },
+    /// One file of several.
+    SplitModel { parts: u32 },
+    /// More than one feed-forward layer per block.
+    MixtureOfExperts { experts: u32 },
+    /// Attention that forgets.
+    SlidingWindow { window: u32 },
+    /// A way of stretching RoPE that this crate does not have.
+    RopeScaling { kind: String },
+    /// Query heads that cannot be shared out among the key heads.
+    HeadsDoNotDivide { n_heads: usize, n_kv_heads: usize },
+    /// No `attention.key_length`, and heads that do not divide the width.
+    DimNotDivisible { dim: usize, n_heads: usize },
+    /// Values or rotations that are narrower or wider than a head.
+    NotTheHeadWidth {
+        key: String,
+        found: u32,
+        head_dim: usize,
+    },
+}
+
+impl From<gguf::Error> for Error {
+    fn from(error: gguf::Error) -> Self {
+        Error::Gguf(error)
+    }
+}
+
+impl fmt::Display for Error {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Error::Gguf(error) => write!(f, "{error}"),
+            Error::Unusable { key, value } => {
+                write!(
+                    f,
+                    "{key} is {value}, which no model has; convert the model again"
+                )
+            }
+            Error::UnsupportedArchitecture { name } => write!(
+                f,
+                "architecture \"{name}\" is not supported; use a model of one of: {}",
+                Architecture::SUPPORTED
+            ),
+            Error::NotAModel { kind } => {
+                write!(
+                    f,
+                    "the file holds a \"{kind}\", not a model; use the model's own GGUF"
+                )
+            }
+            Error::SplitModel { parts } => {
+                write!(
+                    f,
+                    "the file is one of {parts} parts; merge them into one GGUF"
+                )
+            }
+            Error::MixtureOfExperts { experts } => write!(
+                f,
+                "mixture of experts ({experts} experts) is not supported; use a dense model"
+            ),
+            Error::SlidingWindow { window } => write!(
+                f,
+                "sliding-window attention (window {window}) is not supported; use a model with full attention"
+            ),
+            Error::RopeScaling { kind } => write!(
+                f,
+                "RoPE scaling \"{kind}\" is not supported; use a model with none, linear or Llama 3 scaling"
+            ),
+            Error::HeadsDoNotDivide {
+                n_heads,
+                n_kv_heads,
+            } => write!(
+                f,
+                "{n_heads} query heads cannot share {n_kv_heads} key heads evenly; convert the model again"
+            ),
+            Error::DimNotDivisible { dim, n_heads } => write!(
+                f,
+                "width {dim} is not a multiple of {n_heads} heads and attention.key_length is missing; convert the model again"
+            ),
+            Error::NotTheHeadWidth {
+                key,
+                found,
+                head_dim,
+            } => write!(
+                f,
+                "{key} is {found} and a head has {head_dim}: partial heads are not supported; use another model"
+            ),
+        }
+    }
+}
+
+impl core::error::Error for Error {}

@@ -1,0 +1,93 @@
+//! A reading position that cannot leave its bytes.
+
+use super::Error;
+
+/// Reads little-endian values from the first bytes of a file.
+pub(super) struct Cursor<'a> {
+    window: &'a [u8],
+    pos: usize,
+    file_len_bytes: u64,
+}
+
+impl<'a> Cursor<'a> {
+    pub(super) fn new(window: &'a [u8], file_len_bytes: u64) -> Self {
+        Cursor {
+            window,
+            pos: 0,
+            file_len_bytes,
+        }
+    }
+
+    /// Offset of the next byte in the file.
+    pub(super) fn pos(&self) -> u64 {
+        self.pos as u64
+    }
+
+    /// How many bytes of the file lie ahead, inside the window or not.
+    pub(super) fn remaining_in_file(&self) -> u64 {
+        self.file_len_bytes.saturating_sub(self.pos())
+    }
+
+    pub(super) fn bytes(&mut self, len: u64) -> Result<&'a [u8], Error> {
+        let end = self
+            .pos()
+            .checked_add(len)
+            .ok_or(Error::LengthOverflow { offset: self.pos() })?;
+        if end > self.file_len_bytes {
+            return Err(Error::FileTooShort {
+                have_bytes: self.file_len_bytes,
+                needed_bytes: end,
+            });
+        }
+        let short = Error::Truncated { needed_bytes: end };
+        // An end that does not fit a usize lies past any window.
+        let Ok(end) = usize::try_from(end) else {
+            return Err(short);
+        };
+        let bytes = self.window.get(self.pos..end).ok_or(short)?;
+        self.pos = end;
+        Ok(bytes)
+    }
+
+    fn array<const N: usize>(&mut self) -> Result<[u8; N], Error> {
+        let mut out = [0; N];
+        out.copy_from_slice(self.bytes(N as u64)?);
+        Ok(out)
+    }
+
+    pub(super) fn u32(&mut self) -> Result<u32, Error> {
+        Ok(u32::from_le_bytes(self.array()?))
+    }
+
+    pub(super) fn u64(&mut self) -> Result<u64, Error> {
+        Ok(u64::from_le_bytes(self.array()?))
+    }
+
+    /// A string's bytes; its UTF-8 is not checked.
+    pub(super) fn string(&mut self, max_bytes: u64) -> Result<&'a [u8], Error> {
+        let offset = self.pos();
+        let len_bytes = self.u64()?;
+        if len_bytes > max_bytes {
+            return Err(Error::StringTooLong {
+                offset,
+                len_bytes,
+                max_bytes,
+            });
+        }
+        self.bytes(len_bytes)
+    }
+
+    /// Steps over `n` strings and returns the bytes that hold them, lengths included.
+    pub(super) fn strings(&mut self, n: u64, max_bytes: u64) -> Result<&'a [u8], Error> {
+        let start = self.pos;
+        for _ in 0..n {
+            self.string(max_bytes)?;
+        }
+        Ok(&self.window[start..self.pos])
+    }
+
+    /// The bytes from file offset `start` up to here.
+    pub(super) fn since(&self, start: u64) -> &'a [u8] {
+        &self.window[start as usize..self.pos]
+    }
+}

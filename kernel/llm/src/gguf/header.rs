@@ -1,0 +1,152 @@
+//! The whole header of a GGUF file, and how much of the file it takes.
+
+use alloc::vec::Vec;
+use core::ops::Deref;
+
+use super::cursor::Cursor;
+use super::tensors::TensorTable;
+use super::{DEFAULT_ALIGNMENT, Error, MAX_ALIGNMENT, MAX_HEADER_BYTES, Metadata, TensorInfo};
+use crate::source::ModelSource;
+
+const MAGIC: [u8; 4] = *b"GGUF";
+/// First read of [`read_header`]: enough for everything but the vocabulary.
+const FIRST_WINDOW_BYTES: u64 = 256 << 10;
+
+/// A parsed header. It borrows the header's bytes; [`Metadata`]'s getters are its own.
+#[derive(Clone, Debug)]
+pub struct Gguf<'a> {
+    version: u32,
+    alignment: u64,
+    header_len_bytes: u64,
+    metadata: Metadata<'a>,
+    tensors: TensorTable<'a>,
+}
+
+impl<'a> Gguf<'a> {
+    /// Parses the first bytes of a file that has `file_len_bytes` bytes in all.
+    ///
+    /// # Errors
+    /// [`Error::Truncated`] when the file goes on where `bytes` ends: call again with at least
+    /// `needed_bytes` (it never exceeds `file_len_bytes`). Everything else means that the file is
+    /// damaged or is not for this reader.
+    pub fn parse(bytes: &'a [u8], file_len_bytes: u64) -> Result<Self, Error> {
+        let mut cursor = Cursor::new(bytes, file_len_bytes);
+        let version = read_version(&mut cursor)?;
+        let n_tensors = cursor.u64()?;
+        TensorTable::check_count(&cursor, n_tensors, 8)?;
+        let n_metadata = cursor.u64()?;
+        let metadata = Metadata::read(&mut cursor, n_metadata, 16)?;
+        let alignment = read_alignment(&metadata)?;
+        let mut tensors = TensorTable::read(&mut cursor, n_tensors)?;
+        let header_len_bytes = cursor.pos();
+        tensors.place(
+            header_len_bytes.next_multiple_of(alignment),
+            alignment,
+            file_len_bytes,
+        )?;
+        Ok(Gguf {
+            version,
+            alignment,
+            header_len_bytes,
+            metadata,
+            tensors,
+        })
+    }
+
+    /// Version of the format: 2 or 3.
+    pub fn version(&self) -> u32 {
+        self.version
+    }
+
+    /// Alignment of every tensor's offset.
+    pub fn alignment(&self) -> u64 {
+        self.alignment
+    }
+
+    /// Bytes from the start of the file to the end of the tensor table, without padding.
+    pub fn header_len_bytes(&self) -> u64 {
+        self.header_len_bytes
+    }
+
+    /// Every tensor, in file order.
+    pub fn tensors(&self) -> impl ExactSizeIterator<Item = &TensorInfo<'a>> {
+        self.tensors.as_slice().iter()
+    }
+
+    /// The tensor with this name, if the file has it.
+    pub fn tensor(&self, name: &str) -> Option<&TensorInfo<'a>> {
+        self.tensors.get(name)
+    }
+}
+
+impl<'a> Deref for Gguf<'a> {
+    type Target = Metadata<'a>;
+
+    fn deref(&self) -> &Metadata<'a> {
+        &self.metadata
+    }
+}
+
+fn read_version(cursor: &mut Cursor<'_>) -> Result<u32, Error> {
+    let mut magic = [0; 4];
+    magic.copy_from_slice(cursor.bytes(4)?);
+    if magic != MAGIC {
+        return Err(Error::BadMagic { found: magic });
+    }
+    match cursor.u32()? {
+        version @ (2 | 3) => Ok(version),
+        swapped if matches!(swapped.swap_bytes(), 1..=3) => Err(Error::BigEndian),
+        version => Err(Error::UnsupportedVersion { version }),
+    }
+}
+
+fn read_alignment(metadata: &Metadata<'_>) -> Result<u64, Error> {
+    match metadata.optional_u32("general.alignment")? {
+        None => Ok(DEFAULT_ALIGNMENT),
+        Some(a) if a.is_power_of_two() && u64::from(a) <= MAX_ALIGNMENT => Ok(a.into()),
+        Some(alignment) => Err(Error::BadAlignment { alignment }),
+    }
+}
+
+/// Reads as much of a file as its header takes, and not much more.
+///
+/// The result goes to [`Gguf::parse`] with `source.len_bytes()`.
+///
+/// # Errors
+/// The source's error, a header beyond [`MAX_HEADER_BYTES`], no memory for it, or what
+/// [`Gguf::parse`] found.
+pub fn read_header(source: &mut dyn ModelSource) -> Result<Vec<u8>, Error> {
+    let file_len_bytes = source.len_bytes();
+    let mut window = Vec::new();
+    let mut wanted = FIRST_WINDOW_BYTES.min(file_len_bytes);
+    loop {
+        let have = window.len();
+        let grown = wanted as usize;
+        window
+            .try_reserve_exact(grown - have)
+            .map_err(|_| Error::OutOfMemory { bytes: wanted })?;
+        window.resize(grown, 0);
+        source
+            .read_at(have as u64, &mut window[have..])
+            .map_err(Error::Source)?;
+        match Gguf::parse(&window, file_len_bytes) {
+            Ok(gguf) => {
+                let header_len = gguf.header_len_bytes() as usize;
+                window.truncate(header_len);
+                return Ok(window);
+            }
+            Err(Error::Truncated { needed_bytes }) if needed_bytes > MAX_HEADER_BYTES => {
+                return Err(Error::HeaderTooLong {
+                    max_bytes: MAX_HEADER_BYTES,
+                });
+            }
+            Err(Error::Truncated { needed_bytes }) => {
+                wanted = needed_bytes
+                    .max(wanted * 2)
+                    .min(file_len_bytes)
+                    .min(MAX_HEADER_BYTES);
+            }
+            Err(other) => return Err(other),
+        }
+    }
+}

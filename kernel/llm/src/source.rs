@@ -1,0 +1,72 @@
+//! Where a model's bytes come from.
+//!
+//! The firmware implements [`ModelSource`] over a file on the card, the host tool over a file of
+//! its operating system, tests over a slice.
+
+use core::fmt;
+
+/// A model file that can be read at any offset.
+pub trait ModelSource {
+    /// Length of the whole file.
+    fn len_bytes(&self) -> u64;
+
+    /// Fills `buf` with the bytes at `offset`.
+    ///
+    /// # Errors
+    /// A range that does not lie in the file, or a device that fails, is a [`SourceError`]; what
+    /// `buf` holds then is unspecified.
+    fn read_at(&mut self, offset: u64, buf: &mut [u8]) -> Result<(), SourceError>;
+}
+
+/// A read that failed: what happened, and at which byte of the file.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct SourceError {
+    /// What the device or the file system said, as a short phrase.
+    pub what: &'static str,
+    /// First byte of the read that failed.
+    pub offset: u64,
+}
+
+impl fmt::Display for SourceError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(
+            f,
+            "reading the model at byte {}: {}",
+            self.offset, self.what
+        )
+    }
+}
+
+impl core::error::Error for SourceError {}
+
+impl ModelSource for &[u8] {
+    fn len_bytes(&self) -> u64 {
+        self.len() as u64
+    }
+
+    fn read_at(&mut self, offset: u64, buf: &mut [u8]) -> Result<(), SourceError> {
+        let past_end = SourceError {
+            what: "past the end of the file",
+            offset,
+        };
+        let start = usize::try_from(offset).map_err(|_| past_end)?;
+        let end = start.checked_add(buf.len()).ok_or(past_end)?;
+        buf.copy_from_slice(self.get(start..end).ok_or(past_end)?);
+        Ok(())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_slice_reads_inside_and_refuses_outside() {
+        let mut source: &[u8] = &[1, 2, 3, 4];
+        let mut buf = [0; 2];
+        source.read_at(2, &mut buf).unwrap();
+        assert_eq!(buf, [3, 4]);
+        assert_eq!(source.read_at(3, &mut buf).unwrap_err().offset, 3);
+        assert!(source.read_at(u64::MAX, &mut buf).is_err());
+    }
+}
