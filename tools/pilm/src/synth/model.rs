@@ -1,0 +1,286 @@
+//! The weights and metadata of a synthetic model, streamed to a GGUF file.
+
+use std::io::Write;
+
+use ops::GgmlType;
+
+use super::random::SplitMix64;
+use super::shape::{Architecture, Shape};
+use super::vocabulary::{ControlIds, Vocabulary};
+use crate::gguf_writer::{Error, Header, Value};
+use crate::quantize;
+
+/// ChatML, as a Jinja template.
+const CHAT_TEMPLATE: &str = "{% for m in messages %}<|im_start|>{{ m['role'] }}\n\
+    {{ m['content'] }}<|im_end|>\n{% endfor %}\
+    {% if add_generation_prompt %}<|im_start|>assistant\n{% endif %}";
+
+/// How much smaller the output rows of unreadable tokens are.
+const UNREADABLE: f32 = 0.2;
+
+/// Standard deviation of the logits, about.
+const LOGIT_DEVIATION: f32 = 2.3;
+
+/// Standard deviation of embedding and output matrix: small, so that epsilon matters.
+const EMBEDDING_DEVIATION: f32 = 0.05;
+
+/// One tensor: values are `mean + deviation · normal`.
+struct Tensor {
+    name: String,
+    rows: usize,
+    /// 0 rows: a vector of `cols`.
+    cols: usize,
+    mean: f32,
+    deviation: f32,
+}
+
+/// The model as a file in memory; matrices in `ggml_type`, vectors in F32.
+///
+/// # Panics
+/// When rows of the shape are no multiple of the type's blocks, or the type cannot be made.
+pub fn bytes(shape: &Shape, ggml_type: GgmlType) -> Vec<u8> {
+    write(shape, ggml_type, Vec::new()).expect("a shape that the type can hold")
+}
+
+/// Writes the model; matrices in `ggml_type` (one of [`quantize::TARGETS`]), vectors in F32.
+///
+/// # Errors
+/// Those of the writer; rows that are no multiple of the type's blocks.
+///
+/// # Panics
+/// When `ggml_type` is not one of [`quantize::TARGETS`].
+pub fn write<W: Write>(shape: &Shape, ggml_type: GgmlType, out: W) -> Result<W, Error> {
+    let vocabulary = Vocabulary::train(shape.vocab_size, control_ids(shape.architecture));
+    let tensors = tensors(shape);
+    let mut header = metadata(shape, ggml_type, &vocabulary);
+    for tensor in &tensors {
+        let (cols, rows) = (tensor.cols as u64, tensor.rows as u64);
+        match rows {
+            0 => header.declare(&tensor.name, GgmlType::F32, &[cols])?,
+            _ => header.declare(&tensor.name, ggml_type, &[cols, rows])?,
+        }
+    }
+    let mut body = header.begin(out)?;
+    let output = if shape.tied {
+        "token_embd.weight"
+    } else {
+        "output.weight"
+    };
+    let mut row = vec![0f32; 0];
+    let mut encoded = Vec::new();
+    for tensor in &tensors {
+        let stored = if tensor.rows == 0 {
+            GgmlType::F32
+        } else {
+            ggml_type
+        };
+        for r in 0..tensor.rows.max(1) {
+            let mut random = SplitMix64::of_row(shape.seed, &tensor.name, r as u64);
+            let small = tensor.name == output && !is_readable(&vocabulary, r as u32);
+            let deviation = tensor.deviation * if small { UNREADABLE } else { 1.0 };
+            row.clear();
+            row.extend((0..tensor.cols).map(|_| tensor.mean + deviation * random.normal()));
+            encoded.clear();
+            assert!(
+                quantize::quantize(stored, &row, &mut encoded),
+                "{stored:?} cannot be made"
+            );
+            body.write(&tensor.name, &encoded)?;
+        }
+    }
+    body.finish()
+}
+
+fn is_readable(vocabulary: &Vocabulary, id: u32) -> bool {
+    vocabulary.is_plain_text(id) || id == vocabulary.im_end()
+}
+
+fn control_ids(architecture: Architecture) -> ControlIds {
+    match architecture {
+        Architecture::Llama => ControlIds::First,
+        Architecture::Qwen2 => ControlIds::Last,
+    }
+}
+
+/// Names, shapes and scales of all tensors, in file order.
+fn tensors(shape: &Shape) -> Vec<Tensor> {
+    let dim = shape.dim;
+    let (q_dim, kv_dim) = (
+        shape.n_heads * shape.head_dim,
+        shape.n_kv_heads * shape.head_dim,
+    );
+    // Deviation of a matrix whose input has unit deviation and whose output shall have `gain`.
+    let scaled = |gain: f32, cols: usize| gain / (cols as f32).sqrt();
+    let matrix = |name: String, rows: usize, cols: usize, deviation: f32| Tensor {
+        name,
+        rows,
+        cols,
+        mean: 0.0,
+        deviation,
+    };
+    let vector = |name: String, cols: usize, mean: f32, deviation: f32| Tensor {
+        name,
+        rows: 0,
+        cols,
+        mean,
+        deviation,
+    };
+
+    let mut all = vec![matrix(
+        "token_embd.weight".into(),
+        shape.vocab_size,
+        dim,
+        EMBEDDING_DEVIATION,
+    )];
+    for l in 0..shape.n_layers {
+        let name = |part: &str| format!("blk.{l}.{part}");
+        all.extend([
+            vector(name("attn_norm.weight"), dim, 1.0, 0.25),
+            matrix(name("attn_q.weight"), q_dim, dim, scaled(1.3, dim)),
+            matrix(name("attn_k.weight"), kv_dim, dim, scaled(1.3, dim)),
+            matrix(name("attn_v.weight"), kv_dim, dim, scaled(1.0, dim)),
+            matrix(name("attn_output.weight"), dim, q_dim, scaled(0.7, q_dim)),
+            vector(name("ffn_norm.weight"), dim, 1.0, 0.25),
+            matrix(
+                name("ffn_gate.weight"),
+                shape.hidden_dim,
+                dim,
+                scaled(1.2, dim),
+            ),
+            matrix(
+                name("ffn_up.weight"),
+                shape.hidden_dim,
+                dim,
+                scaled(1.0, dim),
+            ),
+            matrix(
+                name("ffn_down.weight"),
+                dim,
+                shape.hidden_dim,
+                scaled(0.7, shape.hidden_dim),
+            ),
+        ]);
+        if shape.architecture == Architecture::Qwen2 {
+            all.extend([
+                vector(name("attn_q.bias"), q_dim, 0.0, 1.0),
+                vector(name("attn_k.bias"), kv_dim, 0.0, 1.0),
+                vector(name("attn_v.bias"), kv_dim, 0.0, 0.3),
+            ]);
+        }
+    }
+    let final_norm = LOGIT_DEVIATION / (EMBEDDING_DEVIATION * (dim as f32).sqrt());
+    all.push(vector(
+        "output_norm.weight".into(),
+        dim,
+        final_norm,
+        0.25 * final_norm,
+    ));
+    if !shape.tied {
+        all.push(matrix(
+            "output.weight".into(),
+            shape.vocab_size,
+            dim,
+            EMBEDDING_DEVIATION,
+        ));
+    }
+    all
+}
+
+/// ggml's `general.file_type` for a file whose matrices are mostly of this type.
+fn file_type(ggml_type: GgmlType) -> u32 {
+    match ggml_type {
+        GgmlType::F16 => 1,
+        GgmlType::Q4_0 => 2,
+        GgmlType::Q4_1 => 3,
+        GgmlType::Q8_0 => 7,
+        _ => 0,
+    }
+}
+
+fn metadata(shape: &Shape, ggml_type: GgmlType, vocabulary: &Vocabulary) -> Header {
+    let mut header = Header::new();
+    let arch = shape.architecture.name();
+    let u32_of = |n: usize| Value::U32(n as u32);
+    header.set("general.architecture", Value::Str(arch.into()));
+    header.set("general.name", Value::Str(shape.name.into()));
+    header.set("general.file_type", Value::U32(file_type(ggml_type)));
+    header.set("general.quantization_version", Value::U32(2));
+    for (key, value) in [
+        ("block_count", u32_of(shape.n_layers)),
+        ("context_length", u32_of(shape.max_seq_len)),
+        ("embedding_length", u32_of(shape.dim)),
+        ("feed_forward_length", u32_of(shape.hidden_dim)),
+        ("attention.head_count", u32_of(shape.n_heads)),
+        ("attention.head_count_kv", u32_of(shape.n_kv_heads)),
+        ("attention.key_length", u32_of(shape.head_dim)),
+        ("attention.value_length", u32_of(shape.head_dim)),
+        (
+            "attention.layer_norm_rms_epsilon",
+            Value::F32(shape.rms_norm_eps),
+        ),
+        ("rope.dimension_count", u32_of(shape.head_dim)),
+        ("rope.freq_base", Value::F32(shape.rope_theta)),
+        ("vocab_size", u32_of(shape.vocab_size)),
+    ] {
+        header.set(format!("{arch}.{key}"), value);
+    }
+    let pre = match shape.architecture {
+        Architecture::Llama => "smollm",
+        Architecture::Qwen2 => "qwen2",
+    };
+    let normal_or_control = |id: u32| if vocabulary.is_control(id) { 3 } else { 1 };
+    let first = vocabulary.first_control;
+    for (key, value) in [
+        ("tokenizer.ggml.model", Value::Str("gpt2".into())),
+        ("tokenizer.ggml.pre", Value::Str(pre.into())),
+        (
+            "tokenizer.ggml.tokens",
+            Value::strings(vocabulary.tokens.iter()),
+        ),
+        (
+            "tokenizer.ggml.token_type",
+            Value::i32s((0..vocabulary.tokens.len() as u32).map(normal_or_control)),
+        ),
+        (
+            "tokenizer.ggml.merges",
+            Value::strings(vocabulary.merges.iter()),
+        ),
+        ("tokenizer.ggml.bos_token_id", Value::U32(first + 1)),
+        ("tokenizer.ggml.eos_token_id", Value::U32(first + 2)),
+        ("tokenizer.ggml.unknown_token_id", Value::U32(first)),
+        ("tokenizer.ggml.add_bos_token", Value::Bool(false)),
+        ("tokenizer.chat_template", Value::Str(CHAT_TEMPLATE.into())),
+    ] {
+        header.set(key, value);
+    }
+    header
+}
+
+#[cfg(test)]
+mod tests {
+    use super::bytes;
+    use crate::synth::Shape;
+    use ops::GgmlType;
+
+    #[test]
+    fn the_same_shape_gives_the_same_bytes() {
+        let shape = Shape::llama_tied();
+        let file = bytes(&shape, GgmlType::Q8_0);
+        assert_eq!(file, bytes(&shape, GgmlType::Q8_0));
+        assert_ne!(file, bytes(&Shape { seed: 99, ..shape }, GgmlType::Q8_0));
+    }
+
+    #[test]
+    fn tiny_models_are_tiny() {
+        for shape in Shape::tiny() {
+            for (ggml_type, limit) in [(GgmlType::Q8_0, 512), (GgmlType::F16, 1024)] {
+                let kib = bytes(&shape, ggml_type).len() / 1024;
+                assert!(
+                    kib < limit,
+                    "{} in {ggml_type:?} takes {kib} KiB",
+                    shape.name
+                );
+            }
+        }
+    }
+}
