@@ -2,4 +2,46 @@
 
 #![forbid(unsafe_code)]
 
-fn main() {}
+use anyhow::Result;
+use clap::{Parser, Subcommand};
+use std::process::ExitCode;
+use xtask::{ci, image, run, test};
+
+/// Builds, boots and checks PiLM.
+#[derive(Parser)]
+#[command(name = "cargo xtask", bin_name = "cargo xtask")]
+struct Cli {
+    #[command(subcommand)]
+    command: Command,
+}
+
+#[derive(Subcommand)]
+enum Command {
+    /// Write an SD-card image: kernel8.img, config.txt and a model.
+    Image(image::Options),
+    /// Boot the firmware in QEMU and ask it something.
+    Run(run::Options),
+    /// Run all tests: on the host, and in QEMU.
+    Test,
+    /// Run everything that must hold for a change to land.
+    Ci,
+}
+
+fn main() -> ExitCode {
+    match dispatch(Cli::parse().command) {
+        Ok(()) => ExitCode::SUCCESS,
+        Err(error) => {
+            eprintln!("error: {error:#}");
+            ExitCode::FAILURE
+        }
+    }
+}
+
+fn dispatch(command: Command) -> Result<()> {
+    match command {
+        Command::Image(options) => image::image(&options),
+        Command::Run(options) => run::run(&options),
+        Command::Test => test::test(),
+        Command::Ci => ci::ci(),
+    }
+}

@@ -1,0 +1,19 @@
+//! What builds, boots and checks PiLM: the library behind `cargo xtask` and the QEMU tests.
+//!
+//! * [`workspace`]: where things are, and cargo itself
+//! * [`firmware`]: the kernel as ELF and as `kernel8.img`
+//! * [`raw_image`]: ELF to the flat bytes that the board loads
+//! * [`card`]: an SD-card image with MBR and FAT32
+
+#![forbid(unsafe_code)]
+
+pub mod card;
+pub mod ci;
+pub mod firmware;
+pub mod image;
+pub mod raw_image;
+pub mod run;
+pub mod size;
+pub mod test;
+pub mod voice;
+pub mod workspace;

@@ -1,0 +1,38 @@
+//! Where things are, and how cargo is called.
+
+use std::env;
+use std::path::{Path, PathBuf};
+use std::process::Command;
+
+/// The bare-metal target of the firmware.
+pub const TARGET: &str = "aarch64-unknown-none";
+
+/// The folder of the workspace's `Cargo.toml`.
+pub fn root() -> PathBuf {
+    // tools/xtask, two levels down
+    let here = Path::new(env!("CARGO_MANIFEST_DIR"));
+    here.ancestors()
+        .nth(2)
+        .expect("tools/xtask lies two levels below the root")
+        .to_path_buf()
+}
+
+/// Cargo's output folder.
+pub fn target_dir() -> PathBuf {
+    match env::var_os("CARGO_TARGET_DIR") {
+        Some(dir) => root().join(dir),
+        None => root().join("target"),
+    }
+}
+
+/// What xtask makes: images, cards, logs.
+pub fn output_dir() -> PathBuf {
+    target_dir().join("pilm")
+}
+
+/// The cargo that runs us, in the workspace's root.
+pub fn cargo() -> Command {
+    let mut command = Command::new(env::var_os("CARGO").unwrap_or_else(|| "cargo".into()));
+    command.current_dir(root());
+    command
+}
