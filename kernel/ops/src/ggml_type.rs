@@ -103,6 +103,12 @@ impl GgmlType {
     }
 }
 
+impl core::fmt::Display for GgmlType {
+    fn fmt(&self, f: &mut core::fmt::Formatter<'_>) -> core::fmt::Result {
+        f.pad(self.name())
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;

@@ -1,7 +1,12 @@
 //! Tensor arithmetic: the scalar definition and its NEON twins.
+//!
+//! Nothing here allocates, names an address or knows a file. Every kernel exists as a scalar
+//! definition; what runs faster gives the same bits.
 
 #![cfg_attr(target_os = "none", no_std)]
 
+pub mod arena;
 mod ggml_type;
+pub mod parallel;
 
 pub use ggml_type::GgmlType;
