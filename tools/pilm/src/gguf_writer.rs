@@ -29,7 +29,8 @@ pub enum Value {
     I32(i32),
     F32(f32),
     Bool(bool),
-    Str(String),
+    /// UTF-8 by the specification; bytes, because files are copied as they are.
+    Str(Vec<u8>),
     /// Elements of one type; `element` is that type's GGUF id, needed when there are none.
     Array {
         element: u32,
@@ -41,11 +42,16 @@ pub enum Value {
 }
 
 impl Value {
+    /// A string.
+    pub fn str(text: &str) -> Value {
+        Value::Str(text.into())
+    }
+
     /// An array of strings.
-    pub fn strings<S: Into<String>>(items: impl IntoIterator<Item = S>) -> Value {
+    pub fn strings<S: AsRef<str>>(items: impl IntoIterator<Item = S>) -> Value {
         Value::Array {
             element: 8,
-            items: items.into_iter().map(|s| Value::Str(s.into())).collect(),
+            items: items.into_iter().map(|s| Value::str(s.as_ref())).collect(),
         }
     }
 
@@ -109,9 +115,9 @@ impl Value {
     }
 }
 
-fn append_str(out: &mut Vec<u8>, text: &str) {
+fn append_str(out: &mut Vec<u8>, text: &[u8]) {
     out.extend((text.len() as u64).to_le_bytes());
-    out.extend(text.as_bytes());
+    out.extend(text);
 }
 
 /// One row of the tensor table.
@@ -198,13 +204,13 @@ impl Header {
         head.extend((self.tensors.len() as u64).to_le_bytes());
         head.extend((self.metadata.len() as u64).to_le_bytes());
         for (key, value) in &self.metadata {
-            append_str(&mut head, key);
+            append_str(&mut head, key.as_bytes());
             head.extend(value.type_id().to_le_bytes());
             value.append_to(&mut head);
         }
         let mut offset = 0u64;
         for tensor in &self.tensors {
-            append_str(&mut head, &tensor.name);
+            append_str(&mut head, tensor.name.as_bytes());
             head.extend((tensor.dims.len() as u32).to_le_bytes());
             for dim in &tensor.dims {
                 head.extend(dim.to_le_bytes());

@@ -3,6 +3,8 @@
 #![forbid(unsafe_code)]
 
 pub mod dequantize;
+pub mod file_source;
 pub mod gguf_writer;
 pub mod quantize;
+pub mod requantize;
 pub mod synth;

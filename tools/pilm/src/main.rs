@@ -2,4 +2,33 @@
 
 #![forbid(unsafe_code)]
 
-fn main() {}
+mod commands;
+
+use std::process::ExitCode;
+
+use clap::{Parser, Subcommand};
+
+#[derive(Parser)]
+#[command(version, about = "Inspect, make and run the model files of PiLM")]
+struct Cli {
+    #[command(subcommand)]
+    command: Command,
+}
+
+#[derive(Subcommand)]
+enum Command {
+    Quantize(commands::quantize::Args),
+}
+
+fn main() -> ExitCode {
+    let result = match Cli::parse().command {
+        Command::Quantize(args) => commands::quantize::run(&args),
+    };
+    match result {
+        Ok(()) => ExitCode::SUCCESS,
+        Err(e) => {
+            eprintln!("pilm: {e:#}");
+            ExitCode::FAILURE
+        }
+    }
+}

@@ -9,6 +9,7 @@ use super::shape::{Architecture, Shape};
 use super::vocabulary::{ControlIds, Vocabulary};
 use crate::gguf_writer::{Error, Header, Value};
 use crate::quantize;
+use crate::requantize::file_type;
 
 /// ChatML, as a Jinja template.
 const CHAT_TEMPLATE: &str = "{% for m in messages %}<|im_start|>{{ m['role'] }}\n\
@@ -186,23 +187,12 @@ fn tensors(shape: &Shape) -> Vec<Tensor> {
     all
 }
 
-/// ggml's `general.file_type` for a file whose matrices are mostly of this type.
-fn file_type(ggml_type: GgmlType) -> u32 {
-    match ggml_type {
-        GgmlType::F16 => 1,
-        GgmlType::Q4_0 => 2,
-        GgmlType::Q4_1 => 3,
-        GgmlType::Q8_0 => 7,
-        _ => 0,
-    }
-}
-
 fn metadata(shape: &Shape, ggml_type: GgmlType, vocabulary: &Vocabulary) -> Header {
     let mut header = Header::new();
     let arch = shape.architecture.name();
     let u32_of = |n: usize| Value::U32(n as u32);
-    header.set("general.architecture", Value::Str(arch.into()));
-    header.set("general.name", Value::Str(shape.name.into()));
+    header.set("general.architecture", Value::str(arch));
+    header.set("general.name", Value::str(shape.name));
     header.set("general.file_type", Value::U32(file_type(ggml_type)));
     header.set("general.quantization_version", Value::U32(2));
     for (key, value) in [
@@ -231,8 +221,8 @@ fn metadata(shape: &Shape, ggml_type: GgmlType, vocabulary: &Vocabulary) -> Head
     let normal_or_control = |id: u32| if vocabulary.is_control(id) { 3 } else { 1 };
     let first = vocabulary.first_control;
     for (key, value) in [
-        ("tokenizer.ggml.model", Value::Str("gpt2".into())),
-        ("tokenizer.ggml.pre", Value::Str(pre.into())),
+        ("tokenizer.ggml.model", Value::str("gpt2")),
+        ("tokenizer.ggml.pre", Value::str(pre)),
         (
             "tokenizer.ggml.tokens",
             Value::strings(vocabulary.tokens.iter()),
@@ -249,7 +239,7 @@ fn metadata(shape: &Shape, ggml_type: GgmlType, vocabulary: &Vocabulary) -> Head
         ("tokenizer.ggml.eos_token_id", Value::U32(first + 2)),
         ("tokenizer.ggml.unknown_token_id", Value::U32(first)),
         ("tokenizer.ggml.add_bos_token", Value::Bool(false)),
-        ("tokenizer.chat_template", Value::Str(CHAT_TEMPLATE.into())),
+        ("tokenizer.chat_template", Value::str(CHAT_TEMPLATE)),
     ] {
         header.set(key, value);
     }

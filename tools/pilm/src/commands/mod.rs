@@ -1,0 +1,3 @@
+//! One file per subcommand: its arguments and what it prints.
+
+pub mod quantize;

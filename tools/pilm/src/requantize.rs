@@ -1,0 +1,332 @@
+//! A GGUF file in other weight types: matrices re-encoded, everything else as it was.
+//!
+//! The tensors stream through in pieces of whole rows, so the memory in use does not depend on
+//! their size. A matrix that already has the wanted type is copied byte for byte.
+
+use std::fmt;
+use std::io::Write;
+
+use llm::gguf::{self, Gguf, TensorInfo};
+use llm::source::{ModelSource, SourceError};
+use ops::GgmlType;
+
+use crate::dequantize::dequantize;
+use crate::gguf_writer::{self, Header, Value};
+use crate::quantize::{TARGETS, quantize};
+
+/// Source bytes per piece; at least one row is taken.
+const PIECE_BYTES: u64 = 1 << 20;
+
+/// What to make of the matrices.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Target {
+    /// One of [`TARGETS`].
+    pub ggml_type: GgmlType,
+    /// Whether embedding and output matrix follow a 4-bit type; otherwise they become Q8_0.
+    pub pure: bool,
+}
+
+impl Target {
+    /// The type in which a tensor is stored.
+    ///
+    /// Vectors stay F32: they are small and sensitive. Rows that do not fill whole blocks are kept
+    /// in F16.
+    fn type_for(self, tensor: &TensorInfo<'_>) -> GgmlType {
+        if tensor.dims.len() == 1 {
+            return GgmlType::F32;
+        }
+        let ends = ["token_embd.weight", "output.weight"];
+        let four_bit = matches!(self.ggml_type, GgmlType::Q4_0 | GgmlType::Q4_1);
+        let wanted = if four_bit && !self.pure && ends.contains(&tensor.name) {
+            GgmlType::Q8_0
+        } else {
+            self.ggml_type
+        };
+        if tensor.cols().is_multiple_of(wanted.block_len() as u64) {
+            wanted
+        } else {
+            GgmlType::F16
+        }
+    }
+}
+
+/// Writes the model of `source` to `out`; `progress` gets source bytes done and in all.
+///
+/// # Errors
+/// A source that is no sound GGUF, a tensor type without a decoder, weights that are not finite,
+/// failing reads and writes.
+pub fn requantize<W: Write>(
+    source: &mut dyn ModelSource,
+    target: Target,
+    out: W,
+    progress: &mut dyn FnMut(u64, u64),
+) -> Result<W, Error> {
+    if !TARGETS.contains(&target.ggml_type) {
+        return Err(Error::NoEncoder {
+            ggml_type: target.ggml_type,
+        });
+    }
+    let header_bytes = gguf::read_header(source)?;
+    let gguf = Gguf::parse(&header_bytes, source.len_bytes())?;
+    let mut header = copy_metadata(&gguf)?;
+    header.set("general.file_type", Value::U32(file_type(target.ggml_type)));
+    header.set("general.quantization_version", Value::U32(2));
+    for tensor in gguf.tensors() {
+        header.declare(tensor.name, target.type_for(tensor), &tensor.dims)?;
+    }
+    let total: u64 = gguf.tensors().map(|t| t.len_bytes).sum();
+    let mut done = 0;
+    let mut body = header.begin(out)?;
+    for tensor in gguf.tensors() {
+        let row_bytes = tensor.len_bytes / tensor.rows();
+        let piece_bytes = (PIECE_BYTES / row_bytes).max(1) * row_bytes;
+        let stored = target.type_for(tensor);
+        let mut at = 0;
+        while at < tensor.len_bytes {
+            let n = piece_bytes.min(tensor.len_bytes - at);
+            let mut piece = vec![0; n as usize];
+            source.read_at(tensor.offset_bytes + at, &mut piece)?;
+            if stored != tensor.ggml_type {
+                piece = recode(tensor, &piece, stored)?;
+            }
+            body.write(tensor.name, &piece)?;
+            at += n;
+            done += n;
+            progress(done, total);
+        }
+    }
+    Ok(body.finish()?)
+}
+
+/// Whole rows of `tensor` in another type.
+fn recode(tensor: &TensorInfo<'_>, piece: &[u8], stored: GgmlType) -> Result<Vec<u8>, Error> {
+    let values = dequantize(tensor.ggml_type, piece).ok_or_else(|| Error::NoDecoder {
+        tensor: tensor.name.to_owned(),
+        ggml_type: tensor.ggml_type,
+    })?;
+    if !values.iter().all(|v| v.is_finite()) {
+        return Err(Error::NotFinite {
+            tensor: tensor.name.to_owned(),
+        });
+    }
+    let mut encoded = Vec::new();
+    assert!(
+        quantize(stored, &values, &mut encoded),
+        "checked to be one of TARGETS"
+    );
+    Ok(encoded)
+}
+
+/// ggml's `general.file_type` for a file whose matrices are mostly of this type.
+pub fn file_type(ggml_type: GgmlType) -> u32 {
+    match ggml_type {
+        GgmlType::F16 => 1,
+        GgmlType::Q4_0 => 2,
+        GgmlType::Q4_1 => 3,
+        GgmlType::Q8_0 => 7,
+        _ => 0,
+    }
+}
+
+/// A header with the metadata of `gguf` and no tensors yet.
+///
+/// # Errors
+/// [`Error::NestedArray`] for an array of arrays, which no known key has.
+pub fn copy_metadata(gguf: &Gguf<'_>) -> Result<Header, Error> {
+    let mut header = Header::new();
+    for (key, value) in gguf.iter() {
+        let copied = match value {
+            gguf::Value::Array(array) => {
+                let items = match (array.strings(), array.numbers()) {
+                    (Some(strings), _) => strings.map(|s| Value::Str(s.to_vec())).collect(),
+                    (_, Some(numbers)) => numbers.filter_map(scalar).collect(),
+                    _ => {
+                        return Err(Error::NestedArray {
+                            key: key.to_owned(),
+                        });
+                    }
+                };
+                Value::Array {
+                    element: array.element_type() as u32,
+                    items,
+                }
+            }
+            other => scalar(other).expect("every other value is a scalar"),
+        };
+        header.set(key, copied);
+    }
+    Ok(header)
+}
+
+/// A value that is not an array, in the type that it has in the file.
+fn scalar(value: gguf::Value<'_>) -> Option<Value> {
+    use gguf::ValueType as T;
+    Some(match value {
+        gguf::Value::Unsigned(v, T::U8) => Value::U8(v as u8),
+        gguf::Value::Unsigned(v, T::U16) => Value::U16(v as u16),
+        gguf::Value::Unsigned(v, T::U32) => Value::U32(v as u32),
+        gguf::Value::Unsigned(v, _) => Value::U64(v),
+        gguf::Value::Signed(v, T::I8) => Value::I8(v as i8),
+        gguf::Value::Signed(v, T::I16) => Value::I16(v as i16),
+        gguf::Value::Signed(v, T::I32) => Value::I32(v as i32),
+        gguf::Value::Signed(v, _) => Value::I64(v),
+        gguf::Value::F32(v) => Value::F32(v),
+        gguf::Value::F64(v) => Value::F64(v),
+        gguf::Value::Bool(v) => Value::Bool(v),
+        gguf::Value::String(v) => Value::Str(v.to_vec()),
+        gguf::Value::Array(_) => return None,
+    })
+}
+
+/// Why a model could not be re-encoded.
+#[derive(Debug)]
+#[expect(
+    missing_docs,
+    reason = "the fields are what the sentences of Display print"
+)]
+pub enum Error {
+    /// The source is not a sound GGUF file.
+    Gguf(gguf::Error),
+    /// The source could not be read.
+    Source(SourceError),
+    /// The result could not be written.
+    Write(gguf_writer::Error),
+    /// A wanted type that cannot be made.
+    NoEncoder { ggml_type: GgmlType },
+    /// A source type that cannot be read.
+    NoDecoder { tensor: String, ggml_type: GgmlType },
+    /// NaN or infinity among the weights.
+    NotFinite { tensor: String },
+    /// An array of arrays in the metadata.
+    NestedArray { key: String },
+}
+
+impl fmt::Display for Error {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Error::Gguf(e) => e.fmt(f),
+            Error::Source(e) => e.fmt(f),
+            Error::Write(e) => e.fmt(f),
+            Error::NoEncoder { ggml_type } => {
+                let names: Vec<&str> = TARGETS.iter().map(|t| t.name()).collect();
+                write!(
+                    f,
+                    "{} cannot be made; choose {}",
+                    ggml_type.name(),
+                    names.join(", ")
+                )
+            }
+            Error::NoDecoder { tensor, ggml_type } => write!(
+                f,
+                "tensor {tensor} has type {}, which cannot be read; start from an F16 file",
+                ggml_type.name()
+            ),
+            Error::NotFinite { tensor } => {
+                write!(
+                    f,
+                    "tensor {tensor} holds NaN or infinity; the source is damaged"
+                )
+            }
+            Error::NestedArray { key } => write!(f, "{key} is an array of arrays"),
+        }
+    }
+}
+
+impl std::error::Error for Error {}
+
+impl From<gguf::Error> for Error {
+    fn from(e: gguf::Error) -> Error {
+        Error::Gguf(e)
+    }
+}
+
+impl From<SourceError> for Error {
+    fn from(e: SourceError) -> Error {
+        Error::Source(e)
+    }
+}
+
+impl From<gguf_writer::Error> for Error {
+    fn from(e: gguf_writer::Error) -> Error {
+        Error::Write(e)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::{Error, Target, requantize};
+    use crate::gguf_writer::{Header, Value};
+    use crate::synth::{Shape, bytes};
+    use llm::gguf::Gguf;
+    use ops::GgmlType;
+
+    fn made(source: &[u8], ggml_type: GgmlType, pure: bool) -> Vec<u8> {
+        let mut slice = source;
+        requantize(
+            &mut slice,
+            Target { ggml_type, pure },
+            Vec::new(),
+            &mut |_, _| (),
+        )
+        .unwrap()
+    }
+
+    #[test]
+    fn equals_the_model_made_in_that_type() {
+        let shape = Shape::qwen2();
+        let f32_file = bytes(&shape, GgmlType::F32);
+        for ggml_type in [GgmlType::F32, GgmlType::F16, GgmlType::Q8_0] {
+            assert_eq!(made(&f32_file, ggml_type, false), bytes(&shape, ggml_type));
+        }
+    }
+
+    #[test]
+    fn four_bit_keeps_the_ends_in_q8_0_unless_pure() {
+        let f32_file = bytes(&Shape::llama_untied(), GgmlType::F32);
+        for (pure, ends) in [(false, GgmlType::Q8_0), (true, GgmlType::Q4_1)] {
+            let file = made(&f32_file, GgmlType::Q4_1, pure);
+            let gguf = Gguf::parse(&file, file.len() as u64).unwrap();
+            let type_of = |name| gguf.tensor(name).unwrap().ggml_type;
+            assert_eq!(type_of("token_embd.weight"), ends);
+            assert_eq!(type_of("output.weight"), ends);
+            assert_eq!(type_of("blk.0.attn_q.weight"), GgmlType::Q4_1);
+            assert_eq!(type_of("blk.0.attn_norm.weight"), GgmlType::F32);
+        }
+    }
+
+    #[test]
+    fn progress_ends_at_the_total_and_metadata_survives() {
+        let source = bytes(&Shape::llama_tied(), GgmlType::F16);
+        let (mut last, mut slice) = ((0, 1), &source[..]);
+        let target = Target {
+            ggml_type: GgmlType::Q8_0,
+            pure: false,
+        };
+        let file = requantize(&mut slice, target, Vec::new(), &mut |done, total| {
+            last = (done, total)
+        });
+        assert_eq!(last.0, last.1);
+        let file = file.unwrap();
+        let before = Gguf::parse(&source, source.len() as u64).unwrap();
+        let after = Gguf::parse(&file, file.len() as u64).unwrap();
+        for (key, value) in before.iter().filter(|(key, _)| *key != "general.file_type") {
+            assert_eq!(after.get(key), Some(value), "{key}");
+        }
+    }
+
+    #[test]
+    fn nan_is_refused_by_name() {
+        let mut header = Header::new();
+        header.set("general.architecture", Value::str("llama"));
+        header.declare("w", GgmlType::F32, &[32, 1]).unwrap();
+        let mut body = header.begin(Vec::new()).unwrap();
+        body.write("w", &[0xFF; 128]).unwrap();
+        let file = body.finish().unwrap();
+        let target = Target {
+            ggml_type: GgmlType::Q8_0,
+            pure: false,
+        };
+        let result = requantize(&mut &file[..], target, Vec::new(), &mut |_, _| ());
+        assert!(matches!(result, Err(Error::NotFinite { tensor }) if tensor == "w"));
+    }
+}
