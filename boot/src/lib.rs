@@ -1,3 +1,34 @@
 //! From the firmware's hand-over to `kernel_main` on four cores.
+//!
+//! 1. `start.s`: entry check, EL3/EL2 → EL1 with every register that is UNKNOWN at reset, floating
+//!    point on, BSS cleared, stacks painted. Caches off, so no atomics and nothing unaligned.
+//! 2. [`start`]: the image, page 0 and the peripherals are mapped, MMU and caches go on.
+//! 3. `kernel_main` runs on `SP_EL0`; exceptions run on `SP_EL1`, a stack of their own
+//!    ([`layout`], [`vectors`]).
+//! 4. The kernel finds out which RAM there is and maps it ([`mmu::map`]).
+//! 5. [`cores::start`] releases cores 1–3 from the spin table; each runs the same steps and ends in
+//!    the kernel's `secondary`.
+//!
+//! Everything that is only arithmetic (tables, ESR, device tree, register values) is pure and tested
+//! on the host; everything with an instruction in it exists only where `target_os = "none"`.
+//!
+//! **Resources**: Arm Architecture Reference Manual; Cortex-A72 manual (100095); the Raspberry Pi
+//! firmware's `armstub8.S` for the state at entry.
 
 #![cfg_attr(target_os = "none", no_std)]
+
+pub mod esr;
+pub mod layout;
+pub mod page_tables;
+pub mod registers;
+pub mod report;
+
+#[cfg(target_os = "none")]
+pub mod mmu;
+#[cfg(target_os = "none")]
+pub mod start;
+#[cfg(target_os = "none")]
+pub mod vectors;
+
+/// Translation tables in the pool: one root, eight for 8 GiB, the rest for pieces smaller than 2 MiB.
+pub const POOL_TABLES: usize = 24;

@@ -1,0 +1,86 @@
+//! Pulls in `vectors.s` and decides what becomes of an exception.
+//!
+//! An interrupt goes to the kernel and comes back. A fault inside a probe's window comes back as
+//! "not there". Anything else is reported by the kernel and ends the program.
+
+use core::arch::global_asm;
+use core::ops::Range;
+
+use crate::layout::{self, CoreStacks, STACKS};
+use crate::report::{Frame, Kind, Report, Vector};
+
+global_asm!(
+    include_str!("vectors.s"),
+    boot_exception = sym boot_exception,
+    stacks = sym STACKS,
+    core_stack_bytes = const size_of::<CoreStacks>(),
+    exception_stack_top = const CoreStacks::EXCEPTION_TOP,
+);
+
+unsafe extern "C" {
+    static __probe_window: u8;
+    static __probe_failed: u8;
+    static __unmask_window: u8;
+    static __unmask_taken: u8;
+    fn __probe32(addr: usize) -> u64;
+    fn __unmask_serror() -> u64;
+}
+
+unsafe extern "Rust" {
+    // SAFETY (of both): `entry!` defines them with these signatures.
+    safe fn __boot_exception(report: &Report<'_>) -> !;
+    safe fn __boot_irq();
+}
+
+/// Reads the register at `addr`, or nothing where no device answers.
+///
+/// # Safety
+/// `addr` is a multiple of 4 inside the peripherals' window, and reading it has no side effect that
+/// matters.
+pub unsafe fn probe32(addr: usize) -> Option<u32> {
+    // SAFETY: the caller's; a fault comes back through `__probe_failed`.
+    let answer = unsafe { __probe32(addr) };
+    (answer >> 32 != 0).then_some(answer as u32)
+}
+
+/// Lets asynchronous errors through; returns the ESR of one that was pending, and is dropped.
+pub(crate) fn unmask_serror() -> Option<u64> {
+    // SAFETY: clears one mask bit; an SError inside the window comes back through `__unmask_taken`.
+    let esr = unsafe { __unmask_serror() };
+    (esr != 0).then_some(esr)
+}
+
+extern "C" fn boot_exception(frame: &mut Frame, vector: u64) {
+    let vector = Vector(vector);
+    match vector.kind() {
+        Kind::Irq => return __boot_irq(),
+        Kind::Synchronous | Kind::SError => {
+            if let Some(resume) = resume_at(frame.elr, vector.kind()) {
+                frame.elr = resume;
+                return;
+            }
+        }
+        Kind::Fiq => {}
+    }
+    __boot_exception(&Report {
+        core: layout::core_id(),
+        vector,
+        frame,
+        stack: layout::stack_at(frame.far),
+    })
+}
+
+/// Where to go on after a fault at `elr` that was to be expected.
+fn resume_at(elr: u64, kind: Kind) -> Option<u64> {
+    let window =
+        |start: *const u8, end: *const u8| -> Range<u64> { start.addr() as u64..end.addr() as u64 };
+    let probe = window(&raw const __probe_window, &raw const __probe_failed);
+    let unmask = window(&raw const __unmask_window, &raw const __unmask_taken);
+    if probe.contains(&elr) {
+        Some(probe.end)
+    } else if kind == Kind::SError && unmask.contains(&elr) {
+        Some(unmask.end)
+    } else {
+        None
+    }
+}
