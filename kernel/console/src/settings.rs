@@ -1,0 +1,511 @@
+//! Everything that can be set, in one table.
+//!
+//! The same names are used by the kernel command line (`pilm.NAME=VALUE`), by `pilm.txt` (`NAME = VALUE`),
+//! by `/set NAME VALUE` and by the JSON op `set`; later ones override earlier ones.
+
+use alloc::string::{String, ToString};
+use core::fmt;
+
+/// The settings of a session.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Settings {
+    /// 0 is greedy.
+    pub temperature: f32,
+    /// The number of likeliest tokens to choose from; 0 is all.
+    pub top_k: usize,
+    /// The probability mass to choose from.
+    pub top_p: f32,
+    /// The least probability, relative to the likeliest token's.
+    pub min_p: f32,
+    /// What the logits of recent tokens are divided by; 1 is off.
+    pub repeat_penalty: f32,
+    /// Of the generator; none takes the clock's.
+    pub seed: Option<u64>,
+    /// The most tokens of an answer; none is up to the end of the context.
+    pub max_tokens: Option<usize>,
+    /// The system prompt; none is the template family's own, empty is no system message.
+    pub system: Option<String>,
+    /// Whether a status line follows each answer.
+    pub stats: bool,
+    /// Columns of the terminal.
+    pub columns: usize,
+    /// The model file to load at start.
+    pub model: Option<String>,
+    /// The number of cores that work.
+    pub cores: Option<usize>,
+    /// The context length to reserve.
+    pub context: Option<usize>,
+    /// The type of the KV cache.
+    pub kv: Option<KvType>,
+    /// Whether the banner is left out.
+    pub quiet: bool,
+    /// Bits per second of the UART.
+    pub baud: Option<u32>,
+}
+
+/// How keys and values are kept.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum KvType {
+    /// 4 bytes per number.
+    F32,
+    /// 2 bytes per number.
+    F16,
+}
+
+impl Default for Settings {
+    fn default() -> Self {
+        Self {
+            temperature: 0.0,
+            top_k: 40,
+            top_p: 0.95,
+            min_p: 0.05,
+            repeat_penalty: 1.0,
+            seed: None,
+            max_tokens: None,
+            system: None,
+            stats: true,
+            columns: 80,
+            model: None,
+            cores: None,
+            context: None,
+            kv: None,
+            quiet: false,
+            baud: None,
+        }
+    }
+}
+
+macro_rules! settings {
+    ($($name:ident $key:literal $when:ident $allowed:literal $about:literal;)*) => {
+        /// One setting.
+        #[derive(Debug, Clone, Copy, PartialEq, Eq)]
+        pub enum Setting {
+            $(#[doc = $about] $name,)*
+        }
+
+        impl Setting {
+            /// All settings, in the order of the help text.
+            pub const ALL: &[Self] = &[$(Self::$name,)*];
+
+            /// The name it is set by.
+            pub fn key(self) -> &'static str {
+                match self { $(Self::$name => $key,)* }
+            }
+
+            /// What it may be.
+            pub fn allowed(self) -> &'static str {
+                match self { $(Self::$name => $allowed,)* }
+            }
+
+            /// What it does.
+            pub fn about(self) -> &'static str {
+                match self { $(Self::$name => $about,)* }
+            }
+
+            /// When a change takes effect.
+            pub fn effect(self) -> Effect {
+                match self { $(Self::$name => Effect::$when,)* }
+            }
+        }
+    };
+}
+
+/// When a changed setting takes effect.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Effect {
+    /// With the next answer.
+    Now,
+    /// With the next conversation.
+    Reset,
+    /// When a model is loaded.
+    Load,
+    /// When the board starts: only in `pilm.txt` and on the kernel command line.
+    Boot,
+}
+
+settings! {
+    Temperature   "temperature"    Now   "a number from 0 to 5"            "0 always takes the likeliest token";
+    TopK          "top_k"          Now   "a whole number; 0 is all"        "chooses among the k likeliest tokens";
+    TopP          "top_p"          Now   "a number above 0, up to 1"       "chooses among the likeliest tokens that have this probability together";
+    MinP          "min_p"          Now   "a number from 0 to 1"            "drops tokens less likely than this, relative to the likeliest";
+    RepeatPenalty "repeat_penalty" Now   "a number from 0.1 to 10"         "divides the logits of recent tokens; 1 is off";
+    Seed          "seed"           Now   "a whole number, or random"       "equal seeds give equal answers";
+    MaxTokens     "max_tokens"     Now   "a whole number above 0, or full" "the most tokens of an answer";
+    System        "system"         Reset "any text; empty is none; default is the model's own" "the system prompt";
+    Stats         "stats"          Now   "on or off"                       "the line with the numbers after each answer";
+    Columns       "columns"        Now   "a whole number from 20 to 1000"  "the width of the terminal";
+    Model         "model"          Load  "a file name"                     "the model to load at start";
+    Cores         "cores"          Load  "a whole number from 1 to 4"      "the cores that work";
+    Context       "context"        Load  "a whole number above 0, or auto" "tokens that the model keeps in view";
+    Kv            "kv"             Load  "f32, f16 or auto"                "how keys and values are kept";
+    Quiet         "quiet"          Boot  "on or off"                       "starts without a banner";
+    Baud          "baud"           Boot  "a whole number from 9600 to 4000000" "the speed of the serial line";
+}
+
+/// Why a setting was not changed.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum SettingError {
+    /// No setting has this name.
+    Unknown {
+        /// The name.
+        key: String,
+    },
+    /// The value is not one that the setting may have.
+    BadValue {
+        /// The setting.
+        setting: Setting,
+        /// The value.
+        value: String,
+    },
+    /// A line of `pilm.txt` without `=`.
+    NoEquals {
+        /// Its number, counted from 1.
+        line: usize,
+    },
+}
+
+impl fmt::Display for SettingError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Unknown { key } => {
+                write!(f, "no setting is called {key:?}; there are")?;
+                Setting::ALL
+                    .iter()
+                    .try_for_each(|setting| write!(f, " {}", setting.key()))
+            }
+            Self::BadValue { setting, value } => {
+                write!(
+                    f,
+                    "{} cannot be {value:?}: it takes {}",
+                    setting.key(),
+                    setting.allowed()
+                )
+            }
+            Self::NoEquals { line } => write!(f, "line {line} is not NAME = VALUE"),
+        }
+    }
+}
+
+impl core::error::Error for SettingError {}
+
+impl Setting {
+    /// The setting called `key`; `-` is as good as `_`, capitals as small letters.
+    pub fn named(key: &str) -> Option<Self> {
+        let equal = |a: char, b: char| a == b || (a == '_' && b == '-');
+        Self::ALL.iter().copied().find(|setting| {
+            setting.key().len() == key.len()
+                && setting
+                    .key()
+                    .chars()
+                    .zip(key.chars())
+                    .all(|(a, b)| equal(a, b.to_ascii_lowercase()))
+        })
+    }
+
+    /// Whether a number is in this setting's range.
+    pub fn allows(self, value: f32) -> bool {
+        match self {
+            Self::Temperature => (0.0..=5.0).contains(&value),
+            Self::TopP => value > 0.0 && value <= 1.0,
+            Self::MinP => (0.0..=1.0).contains(&value),
+            Self::RepeatPenalty => (0.1..=10.0).contains(&value),
+            _ => true,
+        }
+    }
+}
+
+impl Settings {
+    /// Sets `key` to `value`, both as typed.
+    ///
+    /// # Errors
+    /// [`SettingError`]; nothing has changed then.
+    pub fn set(&mut self, key: &str, value: &str) -> Result<Setting, SettingError> {
+        let setting = Setting::named(key).ok_or_else(|| SettingError::Unknown {
+            key: key.to_string(),
+        })?;
+        let word = value.trim();
+        let done = match setting {
+            Setting::Temperature => put(&mut self.temperature, number(setting, word)),
+            Setting::TopP => put(&mut self.top_p, number(setting, word)),
+            Setting::MinP => put(&mut self.min_p, number(setting, word)),
+            Setting::RepeatPenalty => put(&mut self.repeat_penalty, number(setting, word)),
+            Setting::TopK => put(&mut self.top_k, word.parse().ok()),
+            Setting::Seed => put(&mut self.seed, optional(word, "random", |_| true)),
+            Setting::MaxTokens => put(&mut self.max_tokens, optional(word, "full", |&n| n > 0)),
+            Setting::System => {
+                let text = unquoted(word);
+                put(
+                    &mut self.system,
+                    Some((word != "default").then(|| text.to_string())),
+                )
+            }
+            Setting::Stats => put(&mut self.stats, on_off(word)),
+            Setting::Columns => put(
+                &mut self.columns,
+                word.parse().ok().filter(|n| (20..=1000).contains(n)),
+            ),
+            Setting::Model => put(
+                &mut self.model,
+                Some(Some(unquoted(word).to_string()).filter(|name| !name.is_empty())),
+            ),
+            Setting::Cores => put(
+                &mut self.cores,
+                word.parse().ok().filter(|n| (1..=4).contains(n)).map(Some),
+            ),
+            Setting::Context => put(&mut self.context, optional(word, "auto", |&n| n > 0)),
+            Setting::Kv => put(
+                &mut self.kv,
+                match word.to_ascii_lowercase().as_str() {
+                    "f32" => Some(Some(KvType::F32)),
+                    "f16" => Some(Some(KvType::F16)),
+                    "auto" => Some(None),
+                    _ => None,
+                },
+            ),
+            Setting::Quiet => put(&mut self.quiet, on_off(word)),
+            Setting::Baud => put(
+                &mut self.baud,
+                word.parse()
+                    .ok()
+                    .filter(|n| (9600..=4_000_000).contains(n))
+                    .map(Some),
+            ),
+        };
+        match done {
+            true => Ok(setting),
+            false => Err(SettingError::BadValue {
+                setting,
+                value: value.to_string(),
+            }),
+        }
+    }
+
+    /// Writes the value of one setting as it would be typed.
+    ///
+    /// # Errors
+    /// Those of the sink.
+    pub fn write_value(&self, setting: Setting, out: &mut dyn fmt::Write) -> fmt::Result {
+        fn optional(
+            out: &mut dyn fmt::Write,
+            value: Option<impl fmt::Display>,
+            none: &str,
+        ) -> fmt::Result {
+            match value {
+                Some(value) => write!(out, "{value}"),
+                None => out.write_str(none),
+            }
+        }
+        let on_off = |on: bool| if on { "on" } else { "off" };
+        match setting {
+            Setting::Temperature => write!(out, "{}", self.temperature),
+            Setting::TopK => write!(out, "{}", self.top_k),
+            Setting::TopP => write!(out, "{}", self.top_p),
+            Setting::MinP => write!(out, "{}", self.min_p),
+            Setting::RepeatPenalty => write!(out, "{}", self.repeat_penalty),
+            Setting::Seed => optional(out, self.seed, "random"),
+            Setting::MaxTokens => optional(out, self.max_tokens, "full"),
+            Setting::System => optional(
+                out,
+                self.system.as_ref().map(|text| format_args_debug(text)),
+                "default",
+            ),
+            Setting::Stats => out.write_str(on_off(self.stats)),
+            Setting::Columns => write!(out, "{}", self.columns),
+            Setting::Model => optional(out, self.model.as_deref(), "-"),
+            Setting::Cores => optional(out, self.cores, "all"),
+            Setting::Context => optional(out, self.context, "auto"),
+            Setting::Kv => optional(
+                out,
+                self.kv.map(|kv| match kv {
+                    KvType::F32 => "f32",
+                    KvType::F16 => "f16",
+                }),
+                "auto",
+            ),
+            Setting::Quiet => out.write_str(on_off(self.quiet)),
+            Setting::Baud => optional(out, self.baud, "115200"),
+        }
+    }
+
+    /// Takes the `pilm.NAME=VALUE` words of a kernel command line; values with spaces stand in double
+    /// quotes. Other words belong to others. What is wrong is handed to `report`.
+    pub fn apply_command_line(&mut self, line: &str, report: &mut dyn FnMut(SettingError)) {
+        let mut rest = line.trim_start();
+        while !rest.is_empty() {
+            let mut quoted = false;
+            let end = rest
+                .find(|c: char| {
+                    quoted ^= c == '"';
+                    c.is_whitespace() && !quoted
+                })
+                .unwrap_or(rest.len());
+            let (word, tail) = rest.split_at(end);
+            rest = tail.trim_start();
+            let word = word.trim_matches('\0');
+            if let Some(option) = word.strip_prefix("pilm.") {
+                let (key, value) = option.split_once('=').unwrap_or((option, "on"));
+                if let Err(error) = self.set(key, unquoted(value)) {
+                    report(error);
+                }
+            }
+        }
+    }
+
+    /// Takes the lines of `pilm.txt`: `NAME = VALUE`; empty lines and lines that start with `#` are skipped.
+    /// What is wrong is handed to `report`.
+    pub fn apply_file(&mut self, text: &str, report: &mut dyn FnMut(SettingError)) {
+        let text = text.strip_prefix('\u{FEFF}').unwrap_or(text);
+        for (index, line) in text.lines().enumerate() {
+            let line = line.trim();
+            if line.is_empty() || line.starts_with('#') {
+                continue;
+            }
+            let done = match line.split_once('=') {
+                Some((key, value)) => self.set(key.trim(), unquoted(value.trim())),
+                None => Err(SettingError::NoEquals { line: index + 1 }),
+            };
+            if let Err(error) = done {
+                report(error);
+            }
+        }
+    }
+}
+
+fn format_args_debug(text: &str) -> impl fmt::Display + '_ {
+    struct Quoted<'a>(&'a str);
+    impl fmt::Display for Quoted<'_> {
+        fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+            write!(f, "{:?}", self.0)
+        }
+    }
+    Quoted(text)
+}
+
+/// Puts a value in its place if there is one.
+fn put<T>(place: &mut T, value: Option<T>) -> bool {
+    match value {
+        Some(value) => {
+            *place = value;
+            true
+        }
+        None => false,
+    }
+}
+
+fn number(setting: Setting, word: &str) -> Option<f32> {
+    word.parse().ok().filter(|&value| setting.allows(value))
+}
+
+fn optional<T: core::str::FromStr>(
+    word: &str,
+    none: &str,
+    ok: impl Fn(&T) -> bool,
+) -> Option<Option<T>> {
+    if word.eq_ignore_ascii_case(none) {
+        Some(None)
+    } else {
+        word.parse().ok().filter(ok).map(Some)
+    }
+}
+
+fn on_off(word: &str) -> Option<bool> {
+    match word.to_ascii_lowercase().as_str() {
+        "on" | "yes" | "true" | "1" => Some(true),
+        "off" | "no" | "false" | "0" => Some(false),
+        _ => None,
+    }
+}
+
+fn unquoted(text: &str) -> &str {
+    text.strip_prefix('"')
+        .and_then(|text| text.strip_suffix('"'))
+        .unwrap_or(text)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::{KvType, Setting, SettingError, Settings};
+
+    #[test]
+    fn every_setting_reads_back_what_it_shows() {
+        let settings = Settings {
+            system: Some("be brief".into()),
+            cores: Some(2),
+            ..Settings::default()
+        };
+        for &setting in Setting::ALL {
+            let mut text = String::new();
+            settings
+                .write_value(setting, &mut text)
+                .expect("a String takes everything");
+            if matches!(text.as_str(), "-") || (setting == Setting::Baud) {
+                continue;
+            }
+            let mut again = settings.clone();
+            assert_eq!(again.set(setting.key(), &text), Ok(setting), "{text}");
+            assert_eq!(again, settings, "{}", setting.key());
+        }
+    }
+
+    #[test]
+    fn values_out_of_range_change_nothing() {
+        let mut settings = Settings::default();
+        for (key, value) in [
+            ("temperature", "-1"),
+            ("temperature", "NaN"),
+            ("temperature", "hot"),
+            ("top_p", "0"),
+            ("top_k", "-3"),
+            ("cores", "5"),
+            ("cores", "0"),
+            ("seed", "x"),
+            ("kv", "f64"),
+            ("stats", "maybe"),
+            ("baud", "300"),
+            ("max_tokens", "0"),
+        ] {
+            let error = settings.set(key, value).expect_err(key);
+            assert!(matches!(error, SettingError::BadValue { .. }), "{error}");
+        }
+        assert!(matches!(
+            settings.set("heat", "1"),
+            Err(SettingError::Unknown { .. })
+        ));
+        assert_eq!(settings, Settings::default());
+    }
+
+    #[test]
+    fn the_command_line_of_a_pi_is_full_of_other_words() {
+        let mut settings = Settings::default();
+        let mut errors = Vec::new();
+        settings.apply_command_line(
+            "coherent_pool=1M snd_bcm2835.enable_hdmi=1 pilm.cores=2 pilm.system=\"You are brief.\" pilm.quiet \
+             pilm.nonsense=1 console=ttyS0,115200\0",
+            &mut |error| errors.push(error),
+        );
+        assert_eq!(settings.cores, Some(2));
+        assert_eq!(settings.system.as_deref(), Some("You are brief."));
+        assert!(settings.quiet);
+        assert_eq!(
+            errors,
+            [SettingError::Unknown {
+                key: "nonsense".into()
+            }]
+        );
+    }
+
+    #[test]
+    fn a_file_written_on_windows() {
+        let mut settings = Settings::default();
+        let mut errors = Vec::new();
+        settings.apply_file(
+            "\u{FEFF}# PiLM\r\nmodel = Smol LM.gguf\r\n\r\nTop-K=5\r\nkv = F16\r\nsystem =\r\nwhat is this\r\n",
+            &mut |error| errors.push(error),
+        );
+        assert_eq!(settings.model.as_deref(), Some("Smol LM.gguf"));
+        assert_eq!(settings.top_k, 5);
+        assert_eq!(settings.kv, Some(KvType::F16));
+        assert_eq!(settings.system.as_deref(), Some(""));
+        assert_eq!(errors, [SettingError::NoEquals { line: 7 }]);
+    }
+}
