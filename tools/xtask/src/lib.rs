@@ -9,10 +9,12 @@
 
 pub mod card;
 pub mod ci;
+pub mod digest;
 pub mod firmware;
 pub mod image;
 pub mod raw_image;
 pub mod run;
+pub mod setup;
 pub mod size;
 pub mod test;
 pub mod voice;

@@ -5,7 +5,7 @@
 use anyhow::Result;
 use clap::{Parser, Subcommand};
 use std::process::ExitCode;
-use xtask::{ci, image, run, test};
+use xtask::{ci, image, run, setup, test};
 
 /// Builds, boots and checks PiLM.
 #[derive(Parser)]
@@ -17,6 +17,8 @@ struct Cli {
 
 #[derive(Subcommand)]
 enum Command {
+    /// Install what a fresh machine lacks: the Rust target, QEMU, the default model.
+    Setup,
     /// Write an SD-card image: kernel8.img, config.txt and a model.
     Image(image::Options),
     /// Boot the firmware in QEMU and ask it something.
@@ -39,6 +41,7 @@ fn main() -> ExitCode {
 
 fn dispatch(command: Command) -> Result<()> {
     match command {
+        Command::Setup => setup::setup(),
         Command::Image(options) => image::image(&options),
         Command::Run(options) => run::run(&options),
         Command::Test => test::test(),

