@@ -3,3 +3,4 @@
 #![cfg_attr(target_os = "none", no_std)]
 
 pub mod mmio;
+pub mod sd;

@@ -1,0 +1,185 @@
+//! What a card needs of a host controller.
+//!
+//! [`SdHost`] is the seam between the card and the silicon: tests script it, [`super::Sdhci`]
+//! implements it on registers.
+
+use core::fmt;
+
+use super::protocol::{Command, Response};
+
+/// Monotonic time, and how to wait.
+pub trait Clock {
+    /// Microseconds since some fixed moment.
+    fn now_us(&self) -> u64;
+
+    /// Called in every turn of a waiting loop: gives way to other cores (`yield` or `wfe`).
+    fn relax(&self);
+
+    /// Waits at least `us` microseconds.
+    fn wait_us(&self, us: u64) {
+        let start = self.now_us();
+        while self.now_us().wrapping_sub(start) < us {
+            self.relax();
+        }
+    }
+}
+
+/// Why a command or a transfer failed, as the controller saw it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum HostError {
+    /// No answer on the CMD line.
+    CommandTimeout {
+        /// CMD index.
+        index: u8,
+    },
+    /// The answer's CRC, end bit or index was wrong.
+    CommandCorrupt {
+        /// CMD index.
+        index: u8,
+        /// The controller's interrupt status.
+        status: u32,
+    },
+    /// Data did not come in time.
+    DataTimeout {
+        /// CMD index.
+        index: u8,
+    },
+    /// The CRC or end bit of a data block was wrong.
+    DataCorrupt {
+        /// CMD index.
+        index: u8,
+        /// The controller's interrupt status.
+        status: u32,
+    },
+    /// The command that the controller sends by itself after a transfer failed.
+    AutoStop {
+        /// The controller's Auto-CMD error status.
+        status: u32,
+    },
+    /// The controller's DMA engine stopped.
+    Dma {
+        /// The controller's ADMA error status.
+        status: u32,
+    },
+    /// Any other error bit.
+    Controller {
+        /// The controller's interrupt status.
+        status: u32,
+    },
+    /// CMD or DAT stayed in use.
+    LinesBusy {
+        /// The controller's present state.
+        present: u32,
+    },
+    /// A reset bit did not clear.
+    ResetStuck {
+        /// The controller's clock, timeout and reset word.
+        control: u32,
+    },
+    /// The internal clock did not become stable.
+    ClockUnstable {
+        /// The controller's clock, timeout and reset word.
+        control: u32,
+    },
+    /// The base clock cannot be divided down to what a card needs.
+    BaseClock {
+        /// Hz.
+        base_hz: u32,
+    },
+}
+
+impl HostError {
+    /// No card answered, as opposed to a garbled answer.
+    pub fn is_silence(&self) -> bool {
+        matches!(self, Self::CommandTimeout { .. })
+    }
+}
+
+impl fmt::Display for HostError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match *self {
+            Self::CommandTimeout { index } => write!(f, "no answer to CMD{index}"),
+            Self::CommandCorrupt { index, status } => {
+                write!(f, "garbled answer to CMD{index} (status {status:#010x})")
+            }
+            Self::DataTimeout { index } => write!(f, "no data after CMD{index}"),
+            Self::DataCorrupt { index, status } => {
+                write!(f, "CRC error in data of CMD{index} (status {status:#010x})")
+            }
+            Self::AutoStop { status } => {
+                write!(f, "the automatic CMD12 failed (status {status:#06x})")
+            }
+            Self::Dma { status } => write!(f, "the DMA engine stopped (status {status:#x})"),
+            Self::Controller { status } => {
+                write!(f, "the SD controller reports {status:#010x}")
+            }
+            Self::LinesBusy { present } => {
+                write!(f, "the SD lines stay busy (state {present:#010x})")
+            }
+            Self::ResetStuck { control } => {
+                write!(f, "the SD controller does not reset ({control:#010x})")
+            }
+            Self::ClockUnstable { control } => {
+                write!(f, "the SD clock does not settle ({control:#010x})")
+            }
+            Self::BaseClock { base_hz } => {
+                write!(
+                    f,
+                    "the SD base clock of {base_hz} Hz cannot be divided to 400 kHz"
+                )
+            }
+        }
+    }
+}
+
+impl core::error::Error for HostError {}
+
+/// How data travels from the controller to memory.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Transfer {
+    /// The core reads the data port.
+    Pio,
+    /// The controller writes memory.
+    Adma2,
+}
+
+/// One SD host controller.
+pub trait SdHost: Clock {
+    /// Powers the card at 3.3 V and starts the identification clock on one data line.
+    fn reset(&mut self) -> Result<(), HostError>;
+
+    /// Sends a command without data; waits for the answer, and for the end of busy where there is one.
+    fn command(&mut self, command: Command) -> Result<Response, HostError>;
+
+    /// Sends a command and reads `buf`, in blocks of `block_bytes`.
+    ///
+    /// `block_bytes` is 8, 64 or 512 and divides `buf.len()`. With more than one block the
+    /// controller stops the card by itself (Auto-CMD12).
+    fn read(
+        &mut self,
+        command: Command,
+        block_bytes: usize,
+        buf: &mut [u8],
+    ) -> Result<Response, HostError>;
+
+    /// Sets the card clock to the fastest rate that is at most `max_hz`; returns it.
+    fn set_clock_hz(&mut self, max_hz: u32) -> Result<u32, HostError>;
+
+    /// Uses four data lines.
+    fn set_four_lines(&mut self);
+
+    /// Samples as high-speed cards drive.
+    fn set_high_speed(&mut self, on: bool);
+
+    /// Clears every status bit and resets the CMD and DAT state machines.
+    fn reset_lines(&mut self) -> Result<(), HostError>;
+
+    /// The most blocks that one command can read.
+    fn max_blocks(&self) -> usize;
+
+    /// How data travels now.
+    fn transfer(&self) -> Transfer;
+
+    /// Gives DMA up for good; the core reads the data port from now on.
+    fn use_pio(&mut self);
+}
