@@ -17,18 +17,30 @@
 
 #![cfg_attr(target_os = "none", no_std)]
 
+pub mod device_tree;
 pub mod esr;
 pub mod layout;
 pub mod page_tables;
+pub mod ram;
 pub mod registers;
 pub mod report;
 
+#[cfg(target_os = "none")]
+pub mod cache;
+#[cfg(target_os = "none")]
+pub mod cores;
+#[cfg(target_os = "none")]
+pub mod cpu;
+#[cfg(target_os = "none")]
+pub mod hint;
 #[cfg(target_os = "none")]
 pub mod mmu;
 #[cfg(target_os = "none")]
 pub mod start;
 #[cfg(target_os = "none")]
 pub mod vectors;
+#[cfg(target_os = "none")]
+pub mod wait;
 
 /// Translation tables in the pool: one root, eight for 8 GiB, the rest for pieces smaller than 2 MiB.
 pub const POOL_TABLES: usize = 24;

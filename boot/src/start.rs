@@ -3,7 +3,7 @@
 use core::arch::global_asm;
 
 use crate::layout::{CoreStacks, STACK_PAINT, STACKS};
-use crate::{mmu, registers, vectors};
+use crate::{cores, mmu, registers, vectors};
 
 /// Where the image is linked to run.
 pub const LOAD_ADDR: u64 = 0x8_0000;
@@ -69,6 +69,7 @@ extern "C" fn boot_core(device_tree_addr: u64, loaded_at_addr: u64, entry_level:
 /// Cores 1-3, with MMU and caches on.
 extern "C" fn boot_secondary(core: usize) -> ! {
     vectors::unmask_serror();
+    cores::report_alive(core);
     __boot_secondary(core)
 }
 

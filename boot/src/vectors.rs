@@ -20,9 +20,12 @@ global_asm!(
 unsafe extern "C" {
     static __probe_window: u8;
     static __probe_failed: u8;
+    static __cpuectlr_window: u8;
+    static __cpuectlr_failed: u8;
     static __unmask_window: u8;
     static __unmask_taken: u8;
     fn __probe32(addr: usize) -> u64;
+    fn __set_cpuectlr(value: u64) -> u64;
     fn __unmask_serror() -> u64;
 }
 
@@ -41,6 +44,16 @@ pub unsafe fn probe32(addr: usize) -> Option<u32> {
     // SAFETY: the caller's; a fault comes back through `__probe_failed`.
     let answer = unsafe { __probe32(addr) };
     (answer >> 32 != 0).then_some(answer as u32)
+}
+
+/// Writes `CPUECTLR_EL1` and reads it back; nothing where that is not allowed.
+///
+/// # Safety
+/// As [`crate::cpu::set_cpuectlr`].
+pub(crate) unsafe fn set_cpuectlr(value: u64) -> Option<u64> {
+    // SAFETY: the caller's; a trap comes back through `__cpuectlr_failed`.
+    let answer = unsafe { __set_cpuectlr(value) };
+    (answer != 0).then_some(answer & !(1 << 63))
 }
 
 /// Lets asynchronous errors through; returns the ESR of one that was pending, and is dropped.
@@ -75,9 +88,12 @@ fn resume_at(elr: u64, kind: Kind) -> Option<u64> {
     let window =
         |start: *const u8, end: *const u8| -> Range<u64> { start.addr() as u64..end.addr() as u64 };
     let probe = window(&raw const __probe_window, &raw const __probe_failed);
+    let cpuectlr = window(&raw const __cpuectlr_window, &raw const __cpuectlr_failed);
     let unmask = window(&raw const __unmask_window, &raw const __unmask_taken);
     if probe.contains(&elr) {
         Some(probe.end)
+    } else if cpuectlr.contains(&elr) {
+        Some(cpuectlr.end)
     } else if kind == Kind::SError && unmask.contains(&elr) {
         Some(unmask.end)
     } else {

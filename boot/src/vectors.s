@@ -160,6 +160,19 @@ __probe_failed:
     mov     x0, xzr
     ret
 
+// u64 __set_cpuectlr(value): the value read back, or 0 where the access is undefined or trapped.
+.global __set_cpuectlr, __cpuectlr_window, __cpuectlr_failed
+__set_cpuectlr:
+__cpuectlr_window:
+    msr     s3_1_c15_c2_1, x0
+    isb
+    mrs     x1, s3_1_c15_c2_1
+    orr     x0, x1, #(1 << 63)          // QEMU reads 0: the top bit says that nothing was trapped
+    ret
+__cpuectlr_failed:
+    mov     x0, xzr
+    ret
+
 // u64 __unmask_serror(): 0, or the ESR of the SError that was pending when it was unmasked.
 .global __unmask_serror, __unmask_window, __unmask_taken
 __unmask_serror:

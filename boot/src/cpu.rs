@@ -1,0 +1,51 @@
+//! Switches of one core: interrupts, prefetch distance, its identity.
+
+use aarch64_cpu::registers::{DAIF, ID_AA64ISAR0_EL1, MIDR_EL1, Readable, Writeable};
+
+use crate::vectors;
+
+/// Lets interrupts of this core through.
+pub fn enable_irqs() {
+    // SAFETY: vectors and stacks of this core have been set up by `start.s`.
+    unsafe { core::arch::asm!("msr daifclr, #2", options(nostack)) };
+}
+
+/// Runs `critical` with this core's interrupts masked.
+pub fn without_irqs<R>(critical: impl FnOnce() -> R) -> R {
+    let before = DAIF.get();
+    // SAFETY: masks interrupts. Not `nomem`: nothing of `critical` may move across it.
+    unsafe { core::arch::asm!("msr daifset, #2", options(nostack)) };
+    let result = critical();
+    // SAFETY: as above; `DAIF` gets back what was there.
+    unsafe { core::arch::asm!("msr daif, {}", in(reg) before, options(nostack)) };
+    result
+}
+
+/// What the core says it is: `0x410F_D083` for the Cortex-A72 r0p3 of a BCM2711.
+pub fn midr() -> u64 {
+    MIDR_EL1.get()
+}
+
+/// Whether the core has AES instructions. QEMU's A72 has, the BCM2711 has not.
+pub fn has_aes() -> bool {
+    ID_AA64ISAR0_EL1.get() >> 4 & 0xF != 0
+}
+
+/// Sets `CPUECTLR_EL1` of this core and reads it back; nothing if the firmware does not allow it.
+///
+/// # Safety
+/// `value` keeps `SMPEN` (bit 6): without it the caches of the cores drift apart.
+pub unsafe fn set_cpuectlr(value: u64) -> Option<u64> {
+    // SAFETY: the caller's.
+    unsafe { vectors::set_cpuectlr(value) }
+}
+
+/// Masks every exception of this core, for good: the last thing before a reset.
+pub fn mask_all() {
+    DAIF.write(
+        aarch64_cpu::registers::DAIF::D::Masked
+            + aarch64_cpu::registers::DAIF::A::Masked
+            + aarch64_cpu::registers::DAIF::I::Masked
+            + aarch64_cpu::registers::DAIF::F::Masked,
+    );
+}

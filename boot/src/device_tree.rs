@@ -1,0 +1,515 @@
+//! The firmware's device tree, as far as memory is concerned. Pure; trusts nothing.
+//!
+//! **Resources**: Devicetree Specification 0.4, chapter 5 (flattened format); hardware.md BOOT-8.
+
+use core::fmt;
+use core::ops::Range;
+
+use crate::ram::Ranges;
+
+/// First word of every flattened tree.
+pub const MAGIC: u32 = 0xD00D_FEED;
+/// Bytes of the header.
+pub const HEADER_BYTES: usize = 40;
+/// A Pi's tree has some 50 KB; more than this is no tree.
+pub const MAX_BYTES: usize = 2 << 20;
+
+const BEGIN_NODE: u32 = 1;
+const END_NODE: u32 = 2;
+const PROPERTY: u32 = 3;
+const NOP: u32 = 4;
+const END: u32 = 9;
+
+/// Why a tree could not be read.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Error {
+    /// The first word is not the magic number.
+    NoMagic {
+        /// What it is.
+        found: u32,
+    },
+    /// The header's sizes cannot be right.
+    BadHeader,
+    /// The tree ends, or points outside itself, at this offset.
+    Truncated {
+        /// Bytes from the start of the tree.
+        offset: usize,
+    },
+    /// An unknown token.
+    BadToken {
+        /// The token.
+        token: u32,
+        /// Bytes from the start of the tree.
+        offset: usize,
+    },
+}
+
+impl fmt::Display for Error {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match *self {
+            Error::NoMagic { found } => write!(f, "no device tree: it starts with {found:#010x}"),
+            Error::BadHeader => write!(f, "device tree ignored: impossible sizes in its header"),
+            Error::Truncated { offset } => {
+                write!(f, "device tree ignored: cut off at byte {offset}")
+            }
+            Error::BadToken { token, offset } => write!(
+                f,
+                "device tree ignored: unknown token {token:#x} at byte {offset}"
+            ),
+        }
+    }
+}
+
+impl core::error::Error for Error {}
+
+/// What a tree says about memory.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct MemoryNodes {
+    /// RAM: all cells of all `/memory` nodes.
+    pub ram: Ranges,
+    /// In use by the firmware: `/memreserve/` and `/reserved-memory`.
+    pub reserved: Ranges,
+    /// The part of `reserved` that may not even be mapped.
+    pub no_map: Ranges,
+    /// Where the SD controller sees the start of RAM (`/emmc2bus`, `dma-ranges`): 0xC000_0000 on
+    /// the B0 stepping, 0 on C0.
+    pub emmc2_dma_base: Option<u64>,
+}
+
+/// The length of the tree whose header is `header`.
+///
+/// # Errors
+/// [`Error::NoMagic`] or [`Error::BadHeader`].
+pub fn total_bytes(header: &[u8; HEADER_BYTES]) -> Result<usize, Error> {
+    let found = word(header, 0)?;
+    if found != MAGIC {
+        return Err(Error::NoMagic { found });
+    }
+    let total = word(header, 4)? as usize;
+    if (HEADER_BYTES..=MAX_BYTES).contains(&total) {
+        Ok(total)
+    } else {
+        Err(Error::BadHeader)
+    }
+}
+
+/// Number of 32-bit cells of an address and of a size below some node.
+#[derive(Clone, Copy)]
+struct Cells {
+    address: usize,
+    size: usize,
+}
+
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Node {
+    Memory,
+    ReservedMemory,
+    Emmc2Bus,
+    Other,
+}
+
+/// Reads the memory nodes of the tree at the start of `tree`.
+///
+/// # Errors
+/// See [`Error`].
+pub fn memory_nodes(tree: &[u8]) -> Result<MemoryNodes, Error> {
+    let header = tree.first_chunk().ok_or(Error::BadHeader)?;
+    let total = total_bytes(header)?;
+    let tree = tree
+        .get(..total)
+        .ok_or(Error::Truncated { offset: total })?;
+    let structure = word(tree, 8)? as usize;
+    let strings = word(tree, 12)? as usize;
+    let reservations = word(tree, 16)? as usize;
+
+    let mut found = MemoryNodes {
+        ram: Ranges::EMPTY,
+        reserved: Ranges::EMPTY,
+        no_map: Ranges::EMPTY,
+        emmc2_dma_base: None,
+    };
+    read_reservations(tree, reservations, &mut found.reserved)?;
+    Walk {
+        tree,
+        strings,
+        offset: structure,
+        root_cells: Cells {
+            address: 2,
+            size: 1,
+        },
+        reserved_cells: Cells {
+            address: 2,
+            size: 1,
+        },
+        found: &mut found,
+    }
+    .run()?;
+    Ok(found)
+}
+
+fn read_reservations(tree: &[u8], mut offset: usize, into: &mut Ranges) -> Result<(), Error> {
+    loop {
+        let start = double_word(tree, offset)?;
+        let size = double_word(tree, offset + 8)?;
+        if size == 0 {
+            return Ok(());
+        }
+        into.add(start..start.saturating_add(size));
+        offset += 16;
+    }
+}
+
+struct Walk<'t, 'f> {
+    tree: &'t [u8],
+    strings: usize,
+    offset: usize,
+    root_cells: Cells,
+    reserved_cells: Cells,
+    found: &'f mut MemoryNodes,
+}
+
+impl<'t> Walk<'t, '_> {
+    fn run(mut self) -> Result<(), Error> {
+        let mut depth = 0_usize;
+        let mut top = Node::Other;
+        // of the child of /reserved-memory that is being read
+        let mut child = Ranges::EMPTY;
+        let mut child_no_map = false;
+        loop {
+            let at = self.offset;
+            let token = self.next_word()?;
+            match token {
+                BEGIN_NODE => {
+                    let name = self.string(self.offset)?;
+                    self.skip(name.len() + 1)?;
+                    depth += 1;
+                    if depth == 2 {
+                        top = classify(name);
+                    }
+                    child = Ranges::EMPTY;
+                    child_no_map = false;
+                }
+                END_NODE => {
+                    if depth == 3 && top == Node::ReservedMemory {
+                        for range in child.iter() {
+                            self.found.reserved.add(range.clone());
+                            if child_no_map {
+                                self.found.no_map.add(range);
+                            }
+                        }
+                    }
+                    depth = depth
+                        .checked_sub(1)
+                        .ok_or(Error::BadToken { token, offset: at })?;
+                }
+                PROPERTY => {
+                    let (name, value) = self.property()?;
+                    match (depth, top, name) {
+                        (1, _, b"#address-cells") => self.root_cells.address = cell(value),
+                        (1, _, b"#size-cells") => self.root_cells.size = cell(value),
+                        (2, Node::ReservedMemory, b"#address-cells") => {
+                            self.reserved_cells.address = cell(value);
+                        }
+                        (2, Node::ReservedMemory, b"#size-cells") => {
+                            self.reserved_cells.size = cell(value);
+                        }
+                        (2, Node::Memory, b"reg") => {
+                            each_reg(value, self.root_cells, |range| self.found.ram.add(range));
+                        }
+                        (2, Node::Emmc2Bus, b"dma-ranges") => {
+                            self.found.emmc2_dma_base = double_word(value, 0).ok();
+                        }
+                        (3, Node::ReservedMemory, b"reg") => {
+                            each_reg(value, self.reserved_cells, |range| child.add(range));
+                        }
+                        (3, Node::ReservedMemory, b"no-map") => child_no_map = true,
+                        _ => {}
+                    }
+                }
+                NOP => {}
+                END => return Ok(()),
+                _ => return Err(Error::BadToken { token, offset: at }),
+            }
+        }
+    }
+
+    fn next_word(&mut self) -> Result<u32, Error> {
+        let value = word(self.tree, self.offset)?;
+        self.offset += 4;
+        Ok(value)
+    }
+
+    fn property(&mut self) -> Result<(&'t [u8], &'t [u8]), Error> {
+        let len = self.next_word()? as usize;
+        let name_offset = self.next_word()? as usize;
+        let name = self.string(self.strings.saturating_add(name_offset))?;
+        let start = self.offset;
+        self.skip(len)?;
+        let value = self.tree.get(start..start + len);
+        Ok((name, value.ok_or(Error::Truncated { offset: start })?))
+    }
+
+    /// Goes on behind `len` bytes, at a multiple of 4.
+    fn skip(&mut self, len: usize) -> Result<(), Error> {
+        let truncated = Error::Truncated {
+            offset: self.offset,
+        };
+        let end = self.offset.checked_add(len).ok_or(truncated)?;
+        if end > self.tree.len() {
+            return Err(truncated);
+        }
+        self.offset = end.next_multiple_of(4);
+        Ok(())
+    }
+
+    fn string(&self, offset: usize) -> Result<&'t [u8], Error> {
+        let truncated = Error::Truncated { offset };
+        let rest = self.tree.get(offset..).ok_or(truncated)?;
+        let len = rest.iter().position(|&byte| byte == 0).ok_or(truncated)?;
+        Ok(&rest[..len])
+    }
+}
+
+fn classify(name: &[u8]) -> Node {
+    let base = name.split(|&byte| byte == b'@').next();
+    match base {
+        Some(b"memory") => Node::Memory,
+        Some(b"reserved-memory") => Node::ReservedMemory,
+        Some(b"emmc2bus") => Node::Emmc2Bus,
+        _ => Node::Other,
+    }
+}
+
+/// A cell count; the specification allows 1 to 4, this reader uses 1 and 2.
+fn cell(value: &[u8]) -> usize {
+    word(value, 0).map_or(1, |cells| cells.clamp(1, 2) as usize)
+}
+
+fn each_reg(value: &[u8], cells: Cells, mut each: impl FnMut(Range<u64>)) {
+    let number = |bytes: &[u8]| {
+        bytes
+            .iter()
+            .fold(0_u64, |n, &byte| n << 8 | u64::from(byte))
+    };
+    for entry in value.chunks_exact(4 * (cells.address + cells.size)) {
+        let (address, size) = entry.split_at(4 * cells.address);
+        let start = number(address);
+        each(start..start.saturating_add(number(size)));
+    }
+}
+
+fn word(bytes: &[u8], offset: usize) -> Result<u32, Error> {
+    let rest = bytes.get(offset..).and_then(|rest| rest.first_chunk());
+    rest.map(|bytes| u32::from_be_bytes(*bytes))
+        .ok_or(Error::Truncated { offset })
+}
+
+fn double_word(bytes: &[u8], offset: usize) -> Result<u64, Error> {
+    let high = word(bytes, offset)?;
+    let low = word(bytes, offset + 4)?;
+    Ok(u64::from(high) << 32 | u64::from(low))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// Builds a tree; properties by name and bytes.
+    struct Builder {
+        structure: Vec<u8>,
+        strings: Vec<u8>,
+        reservations: Vec<u8>,
+    }
+
+    impl Builder {
+        fn new() -> Self {
+            Self {
+                structure: Vec::new(),
+                strings: Vec::new(),
+                reservations: Vec::new(),
+            }
+        }
+
+        fn word(&mut self, word: u32) -> &mut Self {
+            self.structure.extend(word.to_be_bytes());
+            self
+        }
+
+        fn pad(&mut self) {
+            while !self.structure.len().is_multiple_of(4) {
+                self.structure.push(0);
+            }
+        }
+
+        fn node(&mut self, name: &str, inside: impl FnOnce(&mut Self)) -> &mut Self {
+            self.word(BEGIN_NODE);
+            self.structure.extend(name.bytes().chain([0]));
+            self.pad();
+            inside(self);
+            self.word(END_NODE)
+        }
+
+        fn property(&mut self, name: &str, cells: &[u32]) -> &mut Self {
+            let name_offset = self.strings.len() as u32;
+            self.strings.extend(name.bytes().chain([0]));
+            self.word(PROPERTY)
+                .word(4 * cells.len() as u32)
+                .word(name_offset);
+            for &cell in cells {
+                self.word(cell);
+            }
+            self
+        }
+
+        fn reserve(&mut self, start: u64, size: u64) -> &mut Self {
+            self.reservations.extend(start.to_be_bytes());
+            self.reservations.extend(size.to_be_bytes());
+            self
+        }
+
+        fn finish(&mut self) -> Vec<u8> {
+            self.word(END);
+            self.reserve(0, 0);
+            let reservations = HEADER_BYTES;
+            let structure = reservations + self.reservations.len();
+            let strings = structure + self.structure.len();
+            let total = strings + self.strings.len();
+            let header = [
+                MAGIC,
+                total as u32,
+                structure as u32,
+                strings as u32,
+                reservations as u32,
+                17,
+                16,
+                0,
+                self.strings.len() as u32,
+                self.structure.len() as u32,
+            ];
+            let mut tree: Vec<u8> = header.iter().flat_map(|word| word.to_be_bytes()).collect();
+            tree.extend(&self.reservations);
+            tree.extend(&self.structure);
+            tree.extend(&self.strings);
+            tree
+        }
+    }
+
+    fn eight_gigabytes() -> Vec<u8> {
+        let mut builder = Builder::new();
+        builder.reserve(0, 0x1000).reserve(0x2EFF_4000, 0xC000);
+        builder.node("", |root| {
+            root.property("#address-cells", &[2])
+                .property("#size-cells", &[1]);
+            root.node("memory@0", |memory| {
+                memory.property(
+                    "reg",
+                    &[
+                        0,
+                        0,
+                        0x3B40_0000,
+                        0,
+                        0x4000_0000,
+                        0xBC00_0000,
+                        1,
+                        0,
+                        0x8000_0000,
+                        1,
+                        0x8000_0000,
+                        0x8000_0000,
+                    ],
+                );
+            });
+            root.node("reserved-memory", |reserved| {
+                reserved
+                    .property("#address-cells", &[2])
+                    .property("#size-cells", &[1]);
+                reserved.property("ranges", &[]);
+                reserved.node("linux,cma", |cma| {
+                    cma.property("size", &[0x0400_0000]);
+                });
+                reserved.node("nvram@0", |nvram| {
+                    nvram
+                        .property("reg", &[0, 0x3AF5_C6A4, 0x82])
+                        .property("no-map", &[]);
+                });
+            });
+            root.node("emmc2bus", |bus| {
+                bus.property("#address-cells", &[2]);
+                bus.property("dma-ranges", &[0, 0xC000_0000, 0, 0, 0x4000_0000]);
+                bus.node("mmc@7e340000", |mmc| {
+                    mmc.property("reg", &[0, 0x7E34_0000, 0x100]);
+                });
+            });
+        });
+        builder.finish()
+    }
+
+    #[test]
+    fn a_board_with_eight_gigabytes() {
+        let nodes = memory_nodes(&eight_gigabytes()).unwrap();
+        let ram: Vec<_> = nodes.ram.iter().collect();
+        assert_eq!(
+            ram,
+            [
+                0..0x3B40_0000,
+                0x4000_0000..0xFC00_0000,
+                0x1_0000_0000..0x2_0000_0000
+            ]
+        );
+        let reserved: Vec<_> = nodes.reserved.iter().collect();
+        assert_eq!(
+            reserved,
+            [
+                0..0x1000,
+                0x2EFF_4000..0x2F00_0000,
+                0x3AF5_C6A4..0x3AF5_C726
+            ]
+        );
+        assert_eq!(nodes.no_map.largest(), 0x3AF5_C6A4..0x3AF5_C726);
+        assert_eq!(nodes.emmc2_dma_base, Some(0xC000_0000));
+    }
+
+    #[test]
+    fn one_cell_addresses() {
+        let mut builder = Builder::new();
+        builder.node("", |root| {
+            root.property("#address-cells", &[1])
+                .property("#size-cells", &[1]);
+            root.node("memory", |memory| {
+                memory.property("reg", &[0, 0x3C00_0000]);
+            });
+        });
+        let nodes = memory_nodes(&builder.finish()).unwrap();
+        assert_eq!(nodes.ram.largest(), 0..0x3C00_0000);
+        assert_eq!(nodes.emmc2_dma_base, None);
+    }
+
+    #[test]
+    fn atags_are_no_tree() {
+        // what QEMU leaves at 0x100
+        let mut atags = [0_u8; HEADER_BYTES];
+        atags[..8].copy_from_slice(&[5, 0, 0, 0, 1, 0, 0x41, 0x54]);
+        assert_eq!(
+            total_bytes(&atags),
+            Err(Error::NoMagic { found: 0x0500_0000 })
+        );
+    }
+
+    #[test]
+    fn every_cut_and_every_flipped_byte_comes_back() {
+        let tree = eight_gigabytes();
+        for len in 0..tree.len() {
+            assert!(memory_nodes(&tree[..len]).is_err(), "cut to {len}");
+        }
+        for at in 0..tree.len() {
+            for flip in [0x01, 0x80, 0xFF] {
+                let mut damaged = tree.clone();
+                damaged[at] ^= flip;
+                // no panic, and whatever is believed is in order
+                if let Ok(nodes) = memory_nodes(&damaged) {
+                    assert!(nodes.ram.iter().is_sorted_by(|a, b| a.end < b.start));
+                }
+            }
+        }
+    }
+}
