@@ -6,6 +6,7 @@
 #![cfg_attr(target_os = "none", no_std)]
 
 pub mod arena;
+pub mod crc32c;
 mod ggml_type;
 pub mod parallel;
 

@@ -1,0 +1,132 @@
+//! CRC-32C: the checksum of logits and of model files.
+//!
+//! **Resources**: RFC 3720 §12.1 and its appendix B.4 (check values); polynomial 0x1EDC6F41, reflected
+//! 0x82F63B78, start and final xor all ones.
+
+/// The reflected polynomial.
+const POLYNOMIAL: u32 = 0x82F6_3B78;
+
+/// `TABLES[k][b]`: the effect of byte `b` followed by `k` zero bytes.
+static TABLES: [[u32; 256]; 8] = tables();
+
+const fn tables() -> [[u32; 256]; 8] {
+    let mut tables = [[0; 256]; 8];
+    let mut byte = 0;
+    while byte < 256 {
+        let mut crc = byte as u32;
+        let mut bit = 0;
+        while bit < 8 {
+            crc = (crc >> 1) ^ (POLYNOMIAL & 0u32.wrapping_sub(crc & 1));
+            bit += 1;
+        }
+        tables[0][byte] = crc;
+        byte += 1;
+    }
+    let mut k = 1;
+    while k < 8 {
+        let mut byte = 0;
+        while byte < 256 {
+            let before = tables[k - 1][byte];
+            tables[k][byte] = (before >> 8) ^ tables[0][(before & 0xFF) as usize];
+            byte += 1;
+        }
+        k += 1;
+    }
+    tables
+}
+
+/// A checksum in the making.
+#[derive(Clone, Copy, Debug)]
+pub struct Crc32c(u32);
+
+impl Crc32c {
+    /// The checksum of nothing.
+    pub const fn new() -> Self {
+        Self(!0)
+    }
+
+    /// Takes in bytes.
+    pub fn update(&mut self, bytes: &[u8]) {
+        let (words, rest) = bytes.as_chunks::<8>();
+        let mut crc = self.0;
+        for word in words {
+            let [a, b, c, d, e, f, g, h] = *word;
+            let [a, b, c, d] = (crc ^ u32::from_le_bytes([a, b, c, d])).to_le_bytes();
+            crc = TABLES[7][usize::from(a)]
+                ^ TABLES[6][usize::from(b)]
+                ^ TABLES[5][usize::from(c)]
+                ^ TABLES[4][usize::from(d)]
+                ^ TABLES[3][usize::from(e)]
+                ^ TABLES[2][usize::from(f)]
+                ^ TABLES[1][usize::from(g)]
+                ^ TABLES[0][usize::from(h)];
+        }
+        for &byte in rest {
+            crc = (crc >> 8) ^ TABLES[0][usize::from(crc.to_le_bytes()[0] ^ byte)];
+        }
+        self.0 = crc;
+    }
+
+    /// The checksum of all that was taken in.
+    pub fn value(self) -> u32 {
+        !self.0
+    }
+}
+
+impl Default for Crc32c {
+    fn default() -> Self {
+        Self::new()
+    }
+}
+
+/// The checksum of numbers as little-endian bytes: two machines with equal values here had equal bits.
+pub fn crc32c_f32(values: &[f32]) -> u32 {
+    let mut crc = Crc32c::new();
+    let (pairs, rest) = values.as_chunks::<2>();
+    for [a, b] in pairs {
+        let word = u64::from(a.to_bits()) | u64::from(b.to_bits()) << 32;
+        crc.update(&word.to_le_bytes());
+    }
+    for value in rest {
+        crc.update(&value.to_le_bytes());
+    }
+    crc.value()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::{Crc32c, crc32c_f32};
+
+    fn crc32c(bytes: &[u8]) -> u32 {
+        let mut crc = Crc32c::new();
+        crc.update(bytes);
+        crc.value()
+    }
+
+    #[test]
+    fn the_check_values_of_the_rfc() {
+        assert_eq!(crc32c(b"123456789"), 0xE306_9283);
+        assert_eq!(crc32c(&[0; 32]), 0x8A91_36AA);
+        assert_eq!(crc32c(&[0xFF; 32]), 0x62A8_AB43);
+        let ascending: [u8; 32] = core::array::from_fn(|i| i as u8);
+        assert_eq!(crc32c(&ascending), 0x46DD_794E);
+    }
+
+    #[test]
+    fn pieces_give_the_checksum_of_the_whole() {
+        let bytes: [u8; 100] = core::array::from_fn(|i| (i * 37) as u8);
+        for cut in 0..bytes.len() {
+            let mut crc = Crc32c::new();
+            crc.update(&bytes[..cut]);
+            crc.update(&bytes[cut..]);
+            assert_eq!(crc.value(), crc32c(&bytes));
+        }
+    }
+
+    #[test]
+    fn floats_are_their_little_endian_bytes() {
+        let values = [1.0f32, -0.0, f32::NAN, 3.5e-40, 7.0];
+        let bytes: [[u8; 4]; 5] = values.map(f32::to_le_bytes);
+        assert_eq!(crc32c_f32(&values), crc32c(bytes.as_flattened()));
+    }
+}
