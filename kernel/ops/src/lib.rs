@@ -5,9 +5,17 @@
 
 #![cfg_attr(target_os = "none", no_std)]
 
+pub mod activations;
 pub mod arena;
 pub mod crc32c;
+pub mod dispatch;
+pub mod float;
 mod ggml_type;
+pub mod lanes;
+pub mod matrix;
+pub mod packed;
 pub mod parallel;
+pub mod scalar;
 
 pub use ggml_type::GgmlType;
+pub use matrix::Matrix;

@@ -1,0 +1,65 @@
+//! A layer's input, laid out for the kernels that multiply it with packed rows.
+
+use crate::arena::Plain;
+use crate::lanes::F32x4;
+
+/// Two blocks of 32 quantised activations of `NT` tokens.
+///
+/// Value `i` of block `j`, token `t` is `d[j][t] · q[j][t][i]`. `s` is `d · Σq`, which weights
+/// with a minimum need.
+#[derive(Clone, Copy, Debug)]
+#[repr(C, align(16))]
+pub struct QuantPair<const NT: usize> {
+    /// Integers from −127 to 127.
+    pub q: [[[i8; 32]; NT]; 2],
+    /// Scales.
+    pub d: [[f32; NT]; 2],
+    /// Scaled sums.
+    pub s: [[f32; NT]; 2],
+}
+
+/// Sixteen float activations of `NT` tokens.
+#[derive(Clone, Copy, Debug)]
+#[repr(C, align(16))]
+pub struct FloatChunk<const NT: usize> {
+    /// Values of each token.
+    pub x: [[f32; 16]; NT],
+}
+
+// SAFETY: numbers only.
+unsafe impl<const NT: usize> Plain for QuantPair<NT> {}
+// SAFETY: numbers only.
+unsafe impl<const NT: usize> Plain for FloatChunk<NT> {}
+
+/// Tokens in a tile.
+pub const TILE: usize = 4;
+
+/// Activations of `n` tokens in the form that a matrix wants: of one token alone, or in tiles of
+/// [`TILE`] tokens, one tile after the other.
+#[derive(Clone, Copy, Debug)]
+pub struct Activations<'a> {
+    /// How many tokens.
+    pub n_tokens: usize,
+    /// Quantised, of one token.
+    pub quant1: &'a [QuantPair<1>],
+    /// Quantised, in tiles.
+    pub quant4: &'a [QuantPair<TILE>],
+    /// As floats, of one token.
+    pub float1: &'a [FloatChunk<1>],
+    /// As floats, in tiles.
+    pub float4: &'a [FloatChunk<TILE>],
+}
+
+/// Room for the activations of one core.
+pub struct Room<'a> {
+    /// A plain vector, to work in.
+    pub vector: &'a mut [F32x4],
+    /// See [`Activations::quant1`].
+    pub quant1: &'a mut [QuantPair<1>],
+    /// See [`Activations::quant4`].
+    pub quant4: &'a mut [QuantPair<TILE>],
+    /// See [`Activations::float1`].
+    pub float1: &'a mut [FloatChunk<1>],
+    /// See [`Activations::float4`].
+    pub float4: &'a mut [FloatChunk<TILE>],
+}

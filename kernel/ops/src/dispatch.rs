@@ -1,0 +1,140 @@
+//! The only place that chooses between the scalar definition and what is faster.
+//!
+//! AArch64 runs the NEON twins. x86-64 runs the definition itself, compiled a second time for AVX2
+//! and FMA, where the machine has them. Others run the definition.
+
+use crate::activations::{FloatChunk, QuantPair};
+use crate::lanes::F32x4;
+use crate::packed::Quantised;
+use crate::packed::float::Float;
+use crate::scalar;
+use crate::scalar::attention::KvFormat;
+use crate::scalar::rope::RopeStyle;
+
+/// Whether this x86 has the instructions that the second compilation is for.
+#[cfg(target_arch = "x86_64")]
+fn has_avx2_and_fma() -> bool {
+    std::is_x86_feature_detected!("avx2") && std::is_x86_feature_detected!("fma")
+}
+
+macro_rules! dispatch {
+    ($(
+        $(#[$doc:meta])*
+        pub fn $name:ident $(<{$($generics:tt)*}, {$($names:tt)*}>)? ($($arg:ident: $type:ty),* $(,)?) $(-> $ret:ty)?
+            = $scalar:expr;
+    )*) => {$(
+        $(#[$doc])*
+        #[allow(clippy::too_many_arguments, reason = "a kernel's operands")]
+        pub fn $name $(<$($generics)*>)? ($($arg: $type),*) $(-> $ret)? {
+            #[cfg(target_arch = "x86_64")]
+            {
+                #[target_feature(enable = "avx2,fma")]
+                #[allow(clippy::too_many_arguments, reason = "a kernel's operands")]
+                fn fast $(<$($generics)*>)? ($($arg: $type),*) $(-> $ret)? {
+                    $scalar
+                }
+                if has_avx2_and_fma() {
+                    // SAFETY: the processor has AVX2 and FMA.
+                    return unsafe { fast$(::<$($names)*>)?($($arg),*) };
+                }
+            }
+            $scalar
+        }
+    )*};
+}
+
+dispatch! {
+    /// [`scalar::matmul::quantised`] for many groups and tiles.
+    pub fn mul_quantised<{Q: Quantised, const NT: usize}, {Q, NT}>(
+        groups: &[Q::Pair],
+        x: &[QuantPair<NT>],
+        n_blocks: usize,
+        n_tokens: usize,
+        out: &mut [F32x4],
+    ) = scalar::matmul::for_tiles(groups, x, n_blocks.div_ceil(2), n_tokens, out, |group, x| {
+        scalar::matmul::quantised::<Q, NT>(group, x, n_blocks)
+    });
+
+    /// [`scalar::matmul::float`] for many groups and tiles of `n_chunks` chunks.
+    pub fn mul_float<{F: Float, const NT: usize}, {F, NT}>(
+        groups: &[F::Chunk],
+        x: &[FloatChunk<NT>],
+        n_chunks: usize,
+        n_tokens: usize,
+        out: &mut [F32x4],
+    ) = scalar::matmul::for_tiles(groups, x, n_chunks, n_tokens, out, |group, x| {
+        scalar::matmul::float::<F, NT>(group, x)
+    });
+
+    /// [`scalar::norm::rms_norm`]
+    pub fn rms_norm(
+        x: &[F32x4],
+        n_tokens: usize,
+        t: usize,
+        weight: &[F32x4],
+        eps: f32,
+        out: &mut [F32x4],
+    ) = scalar::norm::rms_norm(x, n_tokens, t, weight, eps, out);
+
+    /// [`scalar::quantize::quantize`]
+    pub fn quantize<{const NT: usize}, {NT}>(
+        x: &[F32x4],
+        n_blocks: usize,
+        out: &mut [QuantPair<NT>],
+        t: usize,
+    ) = scalar::quantize::quantize(x, n_blocks, out, t);
+
+    /// [`scalar::quantize::copy_floats`]
+    pub fn copy_floats<{const NT: usize}, {NT}>(
+        x: &[F32x4],
+        out: &mut [FloatChunk<NT>],
+        t: usize,
+    ) = scalar::quantize::copy_floats(x, out, t);
+
+    /// [`scalar::rope::rope`]
+    pub fn rope(
+        style: RopeStyle,
+        x: &[F32x4],
+        n_tokens: usize,
+        t: usize,
+        cos: &[F32x4],
+        sin: &[F32x4],
+        scale: f32,
+        out: &mut [F32x4],
+    ) = scalar::rope::rope(style, x, n_tokens, t, cos, sin, scale, out);
+
+    /// [`scalar::elementwise::swiglu`]
+    pub fn swiglu(gate: &mut [F32x4], up: &[F32x4]) = scalar::elementwise::swiglu(gate, up);
+
+    /// [`scalar::elementwise::add_assign`]
+    pub fn add_assign(x: &mut [F32x4], y: &[F32x4]) = scalar::elementwise::add_assign(x, y);
+
+    /// [`scalar::elementwise::argmax`]
+    pub fn argmax(x: &[f32]) -> usize = scalar::elementwise::argmax(x);
+
+    /// [`scalar::attention::append`]
+    pub fn append<{K: KvFormat}, {K}>(
+        unit: &mut [K::Lane],
+        at: usize,
+        key: &[F32x4],
+        value: &[F32x4],
+        n_tokens: usize,
+        t: usize,
+    ) = scalar::attention::append::<K>(unit, at, key, value, n_tokens, t);
+
+    /// [`scalar::attention::attend`]
+    pub fn attend<{K: KvFormat, const NQ: usize}, {K, NQ}>(
+        queries: &[F32x4],
+        unit: &[K::Lane],
+        n_valid: [usize; NQ],
+        out: &mut [F32x4],
+    ) = scalar::attention::attend::<K, NQ>(queries, unit, n_valid, out);
+
+    /// [`scalar::attention::merge`]
+    pub fn merge(
+        partials: &[F32x4],
+        stride: usize,
+        n_blocks: usize,
+        out: &mut [F32x4],
+    ) = scalar::attention::merge(partials, stride, n_blocks, out);
+}

@@ -1,0 +1,284 @@
+//! A weight matrix of any supported type, packed.
+
+use core::fmt;
+use core::ops::Range;
+
+use crate::GgmlType;
+use crate::activations::{Activations, TILE};
+use crate::arena::{Arena, OutOfMemory};
+use crate::dispatch;
+use crate::lanes::{F32x4, flat_mut};
+use crate::packed::float::{Bf16, Chunk16, Chunk32, F16, F32, Float};
+use crate::packed::q8_0::{self, Q8_0};
+use crate::packed::{GROUP, Quantised};
+
+/// Packed rows by type.
+enum Rows<'a> {
+    F32(&'a mut [Chunk32]),
+    F16(&'a mut [Chunk16]),
+    Bf16(&'a mut [Chunk16]),
+    Q8_0(&'a mut [q8_0::Pair]),
+}
+
+/// Does `$quantised` or `$float` with the format's type as `$Q` or `$F` and its rows as `$rows`.
+macro_rules! by_format {
+    ($matrix:expr, ($rows:ident, $Format:ident) $quantised:expr, $float:expr) => {
+        match $matrix {
+            Rows::F32($rows) => {
+                type $Format = F32;
+                $float
+            }
+            Rows::F16($rows) => {
+                type $Format = F16;
+                $float
+            }
+            Rows::Bf16($rows) => {
+                type $Format = Bf16;
+                $float
+            }
+            Rows::Q8_0($rows) => {
+                type $Format = Q8_0;
+                $quantised
+            }
+        }
+    };
+}
+
+/// `rows` vectors of `cols` weights. A product with a vector of `cols` gives `rows` values.
+pub struct Matrix<'a> {
+    rows: usize,
+    cols: usize,
+    ggml_type: GgmlType,
+    packed: Rows<'a>,
+}
+
+/// Why a tensor cannot be a matrix.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Error {
+    /// No kernel reads this type.
+    UnsupportedType(GgmlType),
+    /// The arena is too small.
+    OutOfMemory(OutOfMemory),
+    /// A block's scale is infinite or no number: the file is damaged.
+    BadScale {
+        /// The row with the block.
+        row: usize,
+    },
+}
+
+impl fmt::Display for Error {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Error::UnsupportedType(t) => {
+                write!(
+                    f,
+                    "type {t} is not supported; use one of {}",
+                    Matrix::SUPPORTED
+                )
+            }
+            Error::OutOfMemory(e) => write!(f, "{e}"),
+            Error::BadScale { row } => {
+                write!(
+                    f,
+                    "a scale in row {row} is infinite or no number; the file is damaged"
+                )
+            }
+        }
+    }
+}
+
+impl core::error::Error for Error {}
+
+impl From<OutOfMemory> for Error {
+    fn from(e: OutOfMemory) -> Self {
+        Error::OutOfMemory(e)
+    }
+}
+
+impl<'a> Matrix<'a> {
+    /// Names of the types that matrices can have, for messages.
+    pub const SUPPORTED: &'static str = "F32, F16, BF16, Q8_0";
+
+    /// A matrix of zeros.
+    ///
+    /// # Errors
+    /// [`Error::UnsupportedType`], [`Error::OutOfMemory`].
+    pub fn new(
+        arena: &mut Arena<'a>,
+        ggml_type: GgmlType,
+        rows: usize,
+        cols: usize,
+    ) -> Result<Self, Error> {
+        let groups = rows.div_ceil(GROUP);
+        let chunks = groups * cols.div_ceil(16);
+        let pairs = groups * cols.div_ceil(64);
+        let packed = match ggml_type {
+            GgmlType::F32 => Rows::F32(arena.slice(chunks)?),
+            GgmlType::F16 => Rows::F16(arena.slice(chunks)?),
+            GgmlType::BF16 => Rows::Bf16(arena.slice(chunks)?),
+            GgmlType::Q8_0 => Rows::Q8_0(arena.slice(pairs)?),
+            other => return Err(Error::UnsupportedType(other)),
+        };
+        Ok(Matrix {
+            rows,
+            cols,
+            ggml_type,
+            packed,
+        })
+    }
+
+    /// Number of rows.
+    pub fn rows(&self) -> usize {
+        self.rows
+    }
+
+    /// Length of a row.
+    pub fn cols(&self) -> usize {
+        self.cols
+    }
+
+    /// Groups of four rows, the last perhaps filled up with zeros.
+    pub fn groups(&self) -> usize {
+        self.rows.div_ceil(GROUP)
+    }
+
+    /// The type in the file.
+    pub fn ggml_type(&self) -> GgmlType {
+        self.ggml_type
+    }
+
+    /// Whether products want quantised activations (and floats otherwise).
+    pub fn wants_quantised(&self) -> bool {
+        !matches!(self.packed, Rows::F32(_) | Rows::F16(_) | Rows::Bf16(_))
+    }
+
+    /// Bytes of a packed group, all of which a product reads.
+    pub fn group_bytes(&self) -> usize {
+        by_format!(&self.packed, (rows, Format)
+            self.cols.div_ceil(64) * size_of::<<Format as Quantised>::Pair>() + 0 * rows.len(),
+            self.cols.div_ceil(16) * size_of::<<Format as Float>::Chunk>() + 0 * rows.len())
+    }
+
+    /// Bytes of a row in the file.
+    pub fn file_row_bytes(&self) -> usize {
+        self.cols / self.ggml_type.block_len() * self.ggml_type.block_bytes()
+    }
+
+    /// Packs whole rows of the file from row `first_row` on, which begins a group.
+    ///
+    /// # Errors
+    /// [`Error::BadScale`].
+    ///
+    /// # Panics
+    /// When the rows begin within a group or lie outside of the matrix.
+    pub fn pack(&mut self, first_row: usize, bytes: &[u8]) -> Result<(), Error> {
+        assert!(
+            first_row.is_multiple_of(GROUP),
+            "row {first_row} begins no group"
+        );
+        let row_bytes = self.file_row_bytes();
+        assert!(
+            first_row + bytes.len() / row_bytes <= self.rows,
+            "rows beyond the matrix"
+        );
+        let groups = bytes.chunks(GROUP * row_bytes);
+        by_format!(&mut self.packed, (rows, Format) {
+            let len = self.cols.div_ceil(64);
+            let rows = rows[first_row / GROUP * len..].chunks_exact_mut(len);
+            for (g, (group, bytes)) in rows.zip(groups).enumerate() {
+                for (r, row) in bytes.chunks_exact(row_bytes).enumerate() {
+                    Format::pack_row(row, r, group);
+                }
+                check_scales::<Format>(group, first_row + g * GROUP)?;
+            }
+        }, {
+            let len = self.cols.div_ceil(16);
+            let rows = rows[first_row / GROUP * len..].chunks_exact_mut(len);
+            for (group, bytes) in rows.zip(groups) {
+                for (r, row) in bytes.chunks_exact(row_bytes).enumerate() {
+                    Format::pack_row(row, r, group);
+                }
+            }
+        });
+        Ok(())
+    }
+
+    /// `out = W[groups] · x`: the groups' part of a panel of `x.n_tokens` tokens.
+    ///
+    /// # Panics
+    /// When `out` is no `groups.len() · x.n_tokens` long, or the groups lie outside.
+    pub fn mul(&self, x: &Activations<'_>, groups: Range<usize>, out: &mut [F32x4]) {
+        assert_eq!(
+            out.len(),
+            groups.len() * x.n_tokens,
+            "room for the products"
+        );
+        let n = x.n_tokens;
+        by_format!(&self.packed, (rows, Format) {
+            let n_blocks = self.cols / 32;
+            let len = n_blocks.div_ceil(2);
+            let rows = &rows[groups.start * len..groups.end * len];
+            if n == 1 {
+                dispatch::mul_quantised::<Format, 1>(rows, &x.quant1[..len], n_blocks, n, out);
+            } else {
+                let x = &x.quant4[..n.div_ceil(TILE) * len];
+                dispatch::mul_quantised::<Format, TILE>(rows, x, n_blocks, n, out);
+            }
+        }, {
+            let len = self.cols.div_ceil(16);
+            let rows = &rows[groups.start * len..groups.end * len];
+            if n == 1 {
+                dispatch::mul_float::<Format, 1>(rows, &x.float1[..len], len, n, out);
+            } else {
+                let x = &x.float4[..n.div_ceil(TILE) * len];
+                dispatch::mul_float::<Format, TILE>(rows, x, len, n, out);
+            }
+        });
+    }
+
+    /// Values `from .. from + 4 · out.len()` of row `row`; beyond the row they are 0.
+    pub fn read_row(&self, row: usize, from: usize, out: &mut [F32x4]) {
+        let (group, r) = (row / GROUP, row % GROUP);
+        let out = flat_mut(out);
+        let until = self.cols.min(from + out.len());
+        out.fill(0.0);
+        by_format!(&self.packed, (rows, Format) {
+            let len = self.cols.div_ceil(64);
+            let pairs = &rows[group * len..][..len];
+            for b in from / 32..until.div_ceil(32) {
+                let (pair, j) = (&pairs[b / 2], b % 2);
+                let (d, m) = (Format::scales(pair, j)[r], Format::minima(pair, j)[r]);
+                for (i, q) in (32 * b..).zip(Format::quants(pair, j, r)) {
+                    if (from..until).contains(&i) {
+                        out[i - from] = d * f32::from(q) + m;
+                    }
+                }
+            }
+        }, {
+            let len = self.cols.div_ceil(16);
+            let chunks = &rows[group * len..][..len];
+            for c in from / 16..until.div_ceil(16) {
+                for (i, w) in (16 * c..).zip(Format::widen(&chunks[c], r)) {
+                    if (from..until).contains(&i) {
+                        out[i - from] = w;
+                    }
+                }
+            }
+        });
+    }
+}
+
+/// Refuses a group with a scale or minimum that is infinite or NaN.
+fn check_scales<Q: Quantised>(group: &[Q::Pair], first_row: usize) -> Result<(), Error> {
+    for pair in group {
+        for j in 0..2 {
+            let (d, m) = (Q::scales(pair, j), Q::minima(pair, j));
+            for r in 0..GROUP {
+                if !d[r].is_finite() || !m[r].is_finite() {
+                    return Err(Error::BadScale { row: first_row + r });
+                }
+            }
+        }
+    }
+    Ok(())
+}

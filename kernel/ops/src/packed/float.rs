@@ -1,0 +1,100 @@
+//! F32, F16 and BF16 weights: sixteen columns of four rows to a chunk.
+
+use super::GROUP;
+use crate::arena::Plain;
+use crate::float::{bf16_to_f32, f16_to_f32};
+
+/// A float format.
+pub trait Float {
+    /// Four rows, sixteen columns.
+    type Chunk: Plain + Send + Sync;
+    /// Bytes per weight in the file.
+    const FILE_BYTES: usize;
+
+    /// The sixteen weights of row `r`.
+    fn widen(chunk: &Self::Chunk, r: usize) -> [f32; 16];
+    /// Puts one row of the file into row `r` of `chunks`; columns that the row lacks stay 0.
+    fn pack_row(file_row: &[u8], r: usize, chunks: &mut [Self::Chunk]);
+}
+
+/// Four rows of sixteen floats.
+#[derive(Clone, Copy, Debug)]
+#[repr(C, align(16))]
+pub struct Chunk32 {
+    /// Weights.
+    pub w: [[f32; 16]; GROUP],
+}
+
+/// Four rows of sixteen halves or bfloats, as bits.
+#[derive(Clone, Copy, Debug)]
+#[repr(C, align(16))]
+pub struct Chunk16 {
+    /// Weights, as bits.
+    pub w: [[u16; 16]; GROUP],
+}
+
+// SAFETY: numbers only, no padding.
+unsafe impl Plain for Chunk32 {}
+// SAFETY: numbers only, no padding.
+unsafe impl Plain for Chunk16 {}
+
+/// IEEE single precision.
+pub enum F32 {}
+/// IEEE half precision.
+pub enum F16 {}
+/// The upper half of an IEEE single.
+pub enum Bf16 {}
+
+impl Float for F32 {
+    type Chunk = Chunk32;
+    const FILE_BYTES: usize = 4;
+
+    #[inline(always)] // Must take on the caller's target features.
+    fn widen(chunk: &Chunk32, r: usize) -> [f32; 16] {
+        chunk.w[r]
+    }
+
+    fn pack_row(file_row: &[u8], r: usize, chunks: &mut [Chunk32]) {
+        for (chunk, bytes) in chunks.iter_mut().zip(file_row.chunks(64)) {
+            for (w, b) in chunk.w[r].iter_mut().zip(bytes.chunks_exact(4)) {
+                *w = f32::from_le_bytes([b[0], b[1], b[2], b[3]]);
+            }
+        }
+    }
+}
+
+impl Float for F16 {
+    type Chunk = Chunk16;
+    const FILE_BYTES: usize = 2;
+
+    #[inline(always)] // Must take on the caller's target features.
+    fn widen(chunk: &Chunk16, r: usize) -> [f32; 16] {
+        chunk.w[r].map(f16_to_f32)
+    }
+
+    fn pack_row(file_row: &[u8], r: usize, chunks: &mut [Chunk16]) {
+        pack_u16(file_row, r, chunks);
+    }
+}
+
+impl Float for Bf16 {
+    type Chunk = Chunk16;
+    const FILE_BYTES: usize = 2;
+
+    #[inline(always)] // Must take on the caller's target features.
+    fn widen(chunk: &Chunk16, r: usize) -> [f32; 16] {
+        chunk.w[r].map(bf16_to_f32)
+    }
+
+    fn pack_row(file_row: &[u8], r: usize, chunks: &mut [Chunk16]) {
+        pack_u16(file_row, r, chunks);
+    }
+}
+
+fn pack_u16(file_row: &[u8], r: usize, chunks: &mut [Chunk16]) {
+    for (chunk, bytes) in chunks.iter_mut().zip(file_row.chunks(32)) {
+        for (w, b) in chunk.w[r].iter_mut().zip(bytes.chunks_exact(2)) {
+            *w = u16::from_le_bytes([b[0], b[1]]);
+        }
+    }
+}

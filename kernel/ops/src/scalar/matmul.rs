@@ -1,0 +1,85 @@
+//! Four rows times one or several tokens.
+
+use super::sum_lanes;
+use crate::activations::{FloatChunk, QuantPair};
+use crate::float::fma;
+use crate::lanes::F32x4;
+use crate::packed::float::Float;
+use crate::packed::{GROUP, Quantised};
+
+/// Four quantised rows times `NT` tokens: element `t` of the result has the rows' products.
+///
+/// One accumulator a row and token, blocks ascending:
+/// `acc = fma(Σ q·x as f32, d_w · d_x, acc)`, then with a minimum `acc = fma(m_w, s_x, acc)`.
+#[inline(always)] // Must take on the caller's target features.
+pub fn quantised<Q: Quantised, const NT: usize>(
+    group: &[Q::Pair],
+    x: &[QuantPair<NT>],
+    n_blocks: usize,
+) -> [F32x4; NT] {
+    let mut acc = [F32x4::ZERO; NT];
+    for (p, (w, x)) in group.iter().zip(x).enumerate() {
+        for j in 0..2.min(n_blocks - 2 * p) {
+            let d = Q::scales(w, j);
+            let m = if Q::HAS_MIN {
+                Q::minima(w, j)
+            } else {
+                [0.0; GROUP]
+            };
+            for t in 0..NT {
+                for r in 0..GROUP {
+                    let dot = Q::dot(w, j, r, &x.q[j][t]) as f32;
+                    let sum = fma(dot, d[r] * x.d[j][t], acc[t].0[r]);
+                    acc[t].0[r] = if Q::HAS_MIN {
+                        fma(m[r], x.s[j][t], sum)
+                    } else {
+                        sum
+                    };
+                }
+            }
+        }
+    }
+    acc
+}
+
+/// Four float rows times `NT` tokens: 16 lanes of fma, columns ascending, then the halving tree.
+#[inline(always)] // Must take on the caller's target features.
+pub fn float<F: Float, const NT: usize>(group: &[F::Chunk], x: &[FloatChunk<NT>]) -> [F32x4; NT] {
+    let mut out = [F32x4::ZERO; NT];
+    for r in 0..GROUP {
+        let mut lanes = [[0.0; 16]; NT];
+        for (w, x) in group.iter().zip(x) {
+            let w = F::widen(w, r);
+            for t in 0..NT {
+                for i in 0..16 {
+                    lanes[t][i] = fma(w[i], x.x[t][i], lanes[t][i]);
+                }
+            }
+        }
+        for t in 0..NT {
+            out[t].0[r] = sum_lanes(lanes[t]);
+        }
+    }
+    out
+}
+
+/// Runs `tile` over every group of rows and every tile of tokens.
+///
+/// `groups` holds `len` elements a group, `x` holds `len` elements a tile. `out` is the rows' part
+/// of a panel of `n_tokens` tokens.
+#[inline(always)] // Must take on the caller's target features.
+pub fn for_tiles<W, X, const NT: usize>(
+    groups: &[W],
+    x: &[X],
+    len: usize,
+    n_tokens: usize,
+    out: &mut [F32x4],
+    tile: impl Fn(&[W], &[X]) -> [F32x4; NT],
+) {
+    for (group, out) in groups.chunks_exact(len).zip(out.chunks_exact_mut(n_tokens)) {
+        for (x, out) in x.chunks_exact(len).zip(out.chunks_mut(NT)) {
+            let products = tile(group, x);
+            out.copy_from_slice(&products[..out.len()]);
+        }
+    }
+}
