@@ -2,10 +2,14 @@
 
 #![forbid(unsafe_code)]
 
+pub mod convert;
 pub mod dequantize;
 pub mod file_source;
 pub mod gguf_writer;
+pub mod npy;
 pub mod quantize;
 pub mod reference;
 pub mod requantize;
+pub mod safetensors;
 pub mod synth;
+pub mod threads;

@@ -17,11 +17,13 @@ struct Cli {
 
 #[derive(Subcommand)]
 enum Command {
+    Convert(commands::convert::Args),
     Quantize(commands::quantize::Args),
 }
 
 fn main() -> ExitCode {
     let result = match Cli::parse().command {
+        Command::Convert(args) => commands::convert::run(&args),
         Command::Quantize(args) => commands::quantize::run(&args),
     };
     match result {

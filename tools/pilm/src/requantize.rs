@@ -27,22 +27,22 @@ pub struct Target {
 }
 
 impl Target {
-    /// The type in which a tensor is stored.
+    /// The type in which a tensor is stored; `dims` has the row length first.
     ///
     /// Vectors stay F32: they are small and sensitive. Rows that do not fill whole blocks are kept
     /// in F16.
-    fn type_for(self, tensor: &TensorInfo<'_>) -> GgmlType {
-        if tensor.dims.len() == 1 {
+    pub fn type_for(self, name: &str, dims: &[u64]) -> GgmlType {
+        if dims.len() == 1 {
             return GgmlType::F32;
         }
         let ends = ["token_embd.weight", "output.weight"];
         let four_bit = matches!(self.ggml_type, GgmlType::Q4_0 | GgmlType::Q4_1);
-        let wanted = if four_bit && !self.pure && ends.contains(&tensor.name) {
+        let wanted = if four_bit && !self.pure && ends.contains(&name) {
             GgmlType::Q8_0
         } else {
             self.ggml_type
         };
-        if tensor.cols().is_multiple_of(wanted.block_len() as u64) {
+        if dims[0].is_multiple_of(wanted.block_len() as u64) {
             wanted
         } else {
             GgmlType::F16
@@ -72,7 +72,11 @@ pub fn requantize<W: Write>(
     header.set("general.file_type", Value::U32(file_type(target.ggml_type)));
     header.set("general.quantization_version", Value::U32(2));
     for tensor in gguf.tensors() {
-        header.declare(tensor.name, target.type_for(tensor), &tensor.dims)?;
+        header.declare(
+            tensor.name,
+            target.type_for(tensor.name, &tensor.dims),
+            &tensor.dims,
+        )?;
     }
     let total: u64 = gguf.tensors().map(|t| t.len_bytes).sum();
     let mut done = 0;
@@ -80,7 +84,7 @@ pub fn requantize<W: Write>(
     for tensor in gguf.tensors() {
         let row_bytes = tensor.len_bytes / tensor.rows();
         let piece_bytes = (PIECE_BYTES / row_bytes).max(1) * row_bytes;
-        let stored = target.type_for(tensor);
+        let stored = target.type_for(tensor.name, &tensor.dims);
         let mut at = 0;
         while at < tensor.len_bytes {
             let n = piece_bytes.min(tensor.len_bytes - at);
@@ -104,17 +108,25 @@ fn recode(tensor: &TensorInfo<'_>, piece: &[u8], stored: GgmlType) -> Result<Vec
         tensor: tensor.name.to_owned(),
         ggml_type: tensor.ggml_type,
     })?;
+    encode(tensor.name, &values, stored)
+}
+
+/// Values of the tensor `name` in `stored`, one of [`TARGETS`].
+///
+/// # Errors
+/// [`Error::NotFinite`] when there is a NaN or an infinity, [`Error::NoEncoder`].
+pub fn encode(name: &str, values: &[f32], stored: GgmlType) -> Result<Vec<u8>, Error> {
     if !values.iter().all(|v| v.is_finite()) {
         return Err(Error::NotFinite {
-            tensor: tensor.name.to_owned(),
+            tensor: name.to_owned(),
         });
     }
     let mut encoded = Vec::new();
-    assert!(
-        quantize(stored, &values, &mut encoded),
-        "checked to be one of TARGETS"
-    );
-    Ok(encoded)
+    if quantize(stored, values, &mut encoded) {
+        Ok(encoded)
+    } else {
+        Err(Error::NoEncoder { ggml_type: stored })
+    }
 }
 
 /// ggml's `general.file_type` for a file whose matrices are mostly of this type.

@@ -1,3 +1,5 @@
 //! One file per subcommand: its arguments and what it prints.
 
+pub mod convert;
+pub mod output;
 pub mod quantize;

@@ -1,0 +1,215 @@
+//! A Hugging Face directory as a GGUF file.
+//!
+//! Reads `config.json`, the safetensors files and `tokenizer.json`, with `tokenizer_config.json`,
+//! `generation_config.json` and `chat_template.jinja` where they exist. Two decoders are known:
+//! `LlamaForCausalLM` and `Qwen2ForCausalLM`.
+//!
+//! Llama's rotary pairs are half-split in a checkpoint and interleaved in a GGUF file, so the rows
+//! of its q and k are reordered; everything else is renamed and re-encoded.
+
+mod config;
+mod tensors;
+mod tokenizer;
+
+use std::fmt;
+use std::fs;
+use std::io::Write;
+use std::path::{Path, PathBuf};
+
+use ops::GgmlType;
+use serde_json::Value as Json;
+
+use crate::gguf_writer::{self, Header, Value};
+use crate::requantize::{Target, file_type};
+use crate::safetensors::{self, Checkpoint};
+use config::HfConfig;
+
+/// Where a converted model comes from.
+#[derive(Clone, Debug)]
+pub struct Source {
+    /// Directory of `config.json` and the safetensors files.
+    pub dir: PathBuf,
+    /// Directory of `tokenizer.json` and its companions; usually the same.
+    pub tokenizer_dir: PathBuf,
+}
+
+/// Values per piece of a tensor; at least one row, or one head where rows are reordered.
+const PIECE_VALUES: u64 = 1 << 18;
+
+/// Writes the model of `source` to `out`; `progress` gets values done and in all.
+///
+/// # Errors
+/// Missing or damaged files, models of another kind, failing reads and writes.
+pub fn convert<W: Write>(
+    source: &Source,
+    target: Target,
+    out: W,
+    progress: &mut dyn FnMut(u64, u64),
+) -> Result<W, Error> {
+    let config = HfConfig::read(&json(&source.dir.join("config.json"))?)?;
+    let mut checkpoint = Checkpoint::open(&source.dir)?;
+    let plan = tensors::plan(&config, &checkpoint)?;
+
+    let mut header = Header::new();
+    header.set("general.architecture", Value::str(config.architecture()));
+    header.set("general.type", Value::str("model"));
+    if let Some(name) = source
+        .dir
+        .canonicalize()
+        .ok()
+        .as_deref()
+        .and_then(Path::file_name)
+    {
+        header.set("general.name", Value::str(&name.to_string_lossy()));
+    }
+    header.set("general.file_type", Value::U32(file_type(target.ggml_type)));
+    header.set("general.quantization_version", Value::U32(2));
+    config.describe(&mut header);
+    tokenizer::describe(
+        &source.tokenizer_dir,
+        &source.dir,
+        config.vocab_size,
+        &mut header,
+    )?;
+
+    let rope_freqs = config.rope_divisors();
+    if let Some(divisors) = &rope_freqs {
+        header.declare("rope_freqs.weight", GgmlType::F32, &[divisors.len() as u64])?;
+    }
+    for tensor in &plan {
+        header.declare(
+            &tensor.name,
+            target.type_for(&tensor.name, &tensor.dims),
+            &tensor.dims,
+        )?;
+    }
+    let total: u64 = plan.iter().map(|t| t.dims.iter().product::<u64>()).sum();
+    let mut done = 0;
+    let mut body = header.begin(out)?;
+    if let Some(divisors) = &rope_freqs {
+        let bytes: Vec<u8> = divisors.iter().flat_map(|v| v.to_le_bytes()).collect();
+        body.write("rope_freqs.weight", &bytes)?;
+    }
+    for tensor in &plan {
+        let stored = target.type_for(&tensor.name, &tensor.dims);
+        let (cols, rows) = tensor.cols_and_rows();
+        let unit = tensor.rows_per_unit();
+        let step = (PIECE_VALUES / (cols * unit)).max(1) * unit;
+        let mut row = 0;
+        while row < rows {
+            let n = step.min(rows - row);
+            let values = tensor.rows(&mut checkpoint, row, n)?;
+            let bytes = crate::requantize::encode(&tensor.name, &values, stored)
+                .map_err(|e| Error::Encode(e.to_string()))?;
+            body.write(&tensor.name, &bytes)?;
+            row += n;
+            done += n * cols;
+            progress(done, total);
+        }
+    }
+    Ok(body.finish()?)
+}
+
+/// The JSON file at `path`.
+fn json(path: &Path) -> Result<Json, Error> {
+    optional_json(path)?.ok_or_else(|| Error::File {
+        path: path.to_owned(),
+        what: "is missing".to_owned(),
+    })
+}
+
+/// The JSON file at `path`; none if there is none.
+fn optional_json(path: &Path) -> Result<Option<Json>, Error> {
+    let failed = |what: String| Error::File {
+        path: path.to_owned(),
+        what,
+    };
+    match fs::read(path) {
+        Ok(text) => serde_json::from_slice(&text)
+            .map(Some)
+            .map_err(|e| failed(e.to_string())),
+        Err(e) if e.kind() == std::io::ErrorKind::NotFound => Ok(None),
+        Err(e) => Err(failed(e.to_string())),
+    }
+}
+
+/// Why a directory could not be converted.
+#[derive(Debug)]
+#[expect(
+    missing_docs,
+    reason = "the fields are what the sentences of Display print"
+)]
+pub enum Error {
+    /// A file is missing or unreadable.
+    File { path: PathBuf, what: String },
+    /// A key of `config.json` is missing or of another type.
+    Key { key: &'static str },
+    /// A model that is none of the two decoders.
+    Unsupported { what: String },
+    /// A tensor of the decoder is missing.
+    MissingTensor { name: String },
+    /// A tensor of the checkpoint has no place in the decoder.
+    UnknownTensor { name: String },
+    /// A tensor's shape is not what `config.json` implies.
+    Shape {
+        name: String,
+        expected: Vec<u64>,
+        found: Vec<u64>,
+    },
+    /// A tokenizer that the engine does not have.
+    Tokenizer { what: String },
+    /// The safetensors files.
+    Checkpoint(safetensors::Error),
+    /// Weights that cannot be encoded.
+    Encode(String),
+    /// The result could not be written.
+    Write(gguf_writer::Error),
+}
+
+impl fmt::Display for Error {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Error::File { path, what } => write!(f, "{}: {what}", path.display()),
+            Error::Key { key } => write!(f, "config.json: {key} is missing or of another type"),
+            Error::Unsupported { what } => write!(
+                f,
+                "config.json: {what} is not supported; LlamaForCausalLM and Qwen2ForCausalLM are"
+            ),
+            Error::MissingTensor { name } => write!(f, "the checkpoint has no tensor {name}"),
+            Error::UnknownTensor { name } => {
+                write!(
+                    f,
+                    "the checkpoint's tensor {name} has no place in this decoder"
+                )
+            }
+            Error::Shape {
+                name,
+                expected,
+                found,
+            } => {
+                write!(
+                    f,
+                    "tensor {name} has shape {found:?}; config.json implies {expected:?}"
+                )
+            }
+            Error::Tokenizer { what } => write!(f, "tokenizer.json: {what}"),
+            Error::Checkpoint(e) => e.fmt(f),
+            Error::Encode(e) => f.write_str(e),
+            Error::Write(e) => e.fmt(f),
+        }
+    }
+}
+
+impl std::error::Error for Error {}
+
+impl From<safetensors::Error> for Error {
+    fn from(e: safetensors::Error) -> Error {
+        Error::Checkpoint(e)
+    }
+}
+
+impl From<gguf_writer::Error> for Error {
+    fn from(e: gguf_writer::Error) -> Error {
+        Error::Write(e)
+    }
+}

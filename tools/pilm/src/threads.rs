@@ -1,0 +1,91 @@
+//! The core pool of the host: one thread per core of a region.
+//!
+//! Threads are started anew for each region. A region is a whole token, against which the tens of
+//! microseconds of a start are nothing, and scoped threads may borrow what the region borrows.
+
+use std::num::NonZero;
+use std::panic::{AssertUnwindSafe, catch_unwind, resume_unwind};
+use std::thread;
+
+use ops::parallel::{Core, Cores, MAX_CORES, Team};
+
+/// Threads of the operating system as cores.
+pub struct Threads {
+    n_cores: usize,
+    team: Team,
+}
+
+impl Threads {
+    /// `n_cores` threads, the caller's included; at least 1 and at most [`MAX_CORES`].
+    pub fn new(n_cores: usize) -> Threads {
+        Threads {
+            n_cores: n_cores.clamp(1, MAX_CORES),
+            team: Team::new(thread::yield_now),
+        }
+    }
+
+    /// One thread per processor of this machine.
+    pub fn per_processor() -> Threads {
+        Threads::new(thread::available_parallelism().map_or(1, NonZero::get))
+    }
+}
+
+impl Cores for Threads {
+    fn n_cores(&self) -> usize {
+        self.n_cores
+    }
+
+    fn run(&self, region: &(dyn Fn(&mut Core<'_>) + Sync)) {
+        self.team.begin(self.n_cores);
+        let enter = |id| catch_unwind(AssertUnwindSafe(|| self.team.enter(id, region)));
+        let results: Vec<_> = thread::scope(|scope| {
+            let others: Vec<_> = (1..self.n_cores)
+                .map(|id| scope.spawn(move || enter(id)))
+                .collect();
+            let first = enter(0);
+            let others = others.into_iter().map(|t| t.join().unwrap_or_else(Err));
+            std::iter::once(first).chain(others).collect()
+        });
+        if let Some(panic) = results.into_iter().find_map(Result::err) {
+            resume_unwind(panic);
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::Threads;
+    use ops::parallel::{Cores, Shared};
+    use std::sync::atomic::{AtomicU32, Ordering};
+
+    #[test]
+    fn every_core_runs_every_region_once() {
+        for n in 1..=4 {
+            let threads = Threads::new(n);
+            let visits = AtomicU32::new(0);
+            let mut values = vec![0u32; 10];
+            let shared = Shared::new(&mut values);
+            for _ in 0..20 {
+                threads.run(&|core| {
+                    visits.fetch_add(1, Ordering::Relaxed);
+                    let (_, part) = core.part(&shared, 10, 1, 0);
+                    part.iter_mut().for_each(|v| *v += 1);
+                    core.barrier();
+                    assert!(
+                        core.read(&shared)
+                            .iter()
+                            .all(|v| *v == core.read(&shared)[0])
+                    );
+                });
+            }
+            assert_eq!(visits.into_inner(), 20 * n as u32);
+            assert_eq!(values, [20; 10]);
+        }
+    }
+
+    #[test]
+    #[should_panic(expected = "on purpose")]
+    fn a_panic_reaches_the_caller() {
+        Threads::new(2).run(&|_| panic!("on purpose"));
+    }
+}
