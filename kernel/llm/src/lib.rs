@@ -8,3 +8,4 @@ extern crate alloc;
 pub mod config;
 pub mod gguf;
 pub mod source;
+pub mod tokenizer;

@@ -104,7 +104,7 @@ impl<'a> TensorTable<'a> {
         alignment: u64,
         file_len_bytes: u64,
     ) -> Result<(), Error> {
-        let mut end_of_all = data_start;
+        let mut end_of_all = 0;
         for tensor in &mut self.tensors {
             let name = || tensor.name.to_string();
             if !tensor.offset_bytes.is_multiple_of(alignment) {
