@@ -1,6 +1,7 @@
 //! The kernel, built for the board.
 
 use crate::raw_image::{RawImage, flatten};
+use crate::setup::target;
 use crate::voice::Voice;
 use crate::workspace::{TARGET, cargo, output_dir, target_dir};
 use anyhow::{Context, Result};
@@ -31,6 +32,7 @@ pub fn build(voice: Voice) -> Result<Firmware> {
 /// # Errors
 /// Cargo fails, or the ELF is not an image for the board.
 pub fn build_binary(voice: Voice, package: &str, binary: &str) -> Result<Firmware> {
+    target::ensure(voice)?;
     let mut build = cargo();
     build.args(["build", "--release", "--target", TARGET]);
     build.args(["--package", package, "--bin", binary]);

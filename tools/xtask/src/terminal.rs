@@ -1,0 +1,100 @@
+//! The person's terminal, joined to the firmware's console.
+
+use anyhow::{Context, Result};
+use qemu::Qemu;
+use std::io::{self, IsTerminal, Read, Write};
+use std::process::{Command, Stdio};
+use std::sync::mpsc::{Receiver, TryRecvError, channel};
+use std::thread;
+use std::time::Duration;
+
+/// Ctrl-], as in telnet: the firmware uses every other control key itself.
+const LEAVE: u8 = 0x1D;
+/// Longest time between a key and its way to the guest.
+const POLL: Duration = Duration::from_millis(15);
+
+/// Whether a person is at both ends of us.
+pub fn is_interactive() -> bool {
+    io::stdin().is_terminal() && io::stdout().is_terminal()
+}
+
+/// Columns of the terminal, when there is one that says.
+pub fn columns() -> Option<u16> {
+    let size = stty(&["size"]).ok()?;
+    size.split_whitespace().nth(1)?.parse().ok()
+}
+
+/// Gives the console to the person until the leaving key, or until QEMU ends.
+///
+/// # Errors
+/// The terminal cannot be set up, or its output fails.
+pub fn attach(pi: &mut Qemu) -> Result<()> {
+    let keys = read_keys();
+    let _raw = RawMode::enter()?;
+    loop {
+        match pi.read(POLL) {
+            Ok(bytes) => {
+                let mut out = io::stdout().lock();
+                out.write_all(&bytes)?;
+                out.flush()?;
+            }
+            // the guest has switched itself off: nothing is wrong with that here
+            Err(qemu::Error::Ended { .. }) => return Ok(()),
+            Err(error) => return Err(error.into()),
+        }
+        match keys.try_recv() {
+            Ok(bytes) => match bytes.iter().position(|&byte| byte == LEAVE) {
+                Some(at) => {
+                    pi.send(&bytes[..at])?;
+                    return Ok(());
+                }
+                None => pi.send(&bytes)?,
+            },
+            Err(TryRecvError::Empty) => {}
+            Err(TryRecvError::Disconnected) => return Ok(()),
+        }
+    }
+}
+
+fn read_keys() -> Receiver<Vec<u8>> {
+    let (to, keys) = channel();
+    thread::spawn(move || {
+        let mut buffer = [0; 1024];
+        while let Ok(n @ 1..) = io::stdin().lock().read(&mut buffer) {
+            if to.send(buffer[..n].to_vec()).is_err() {
+                break;
+            }
+        }
+    });
+    keys
+}
+
+/// Keys reach us one by one, Ctrl-C included; undone when dropped.
+struct RawMode {
+    before: String,
+}
+
+impl RawMode {
+    fn enter() -> Result<RawMode> {
+        let before = stty(&["-g"])?;
+        // `-opost` would turn the host's own messages into stairs; the guest sends CR LF itself
+        stty(&["raw", "-echo", "opost"])?;
+        Ok(RawMode { before })
+    }
+}
+
+impl Drop for RawMode {
+    fn drop(&mut self) {
+        // the terminal may be gone, which leaves nothing to restore
+        let _ = stty(&[self.before.trim()]);
+    }
+}
+
+fn stty(arguments: &[&str]) -> Result<String> {
+    let output = Command::new("stty")
+        .args(arguments)
+        .stdin(Stdio::inherit())
+        .output()
+        .context("stty cannot be started: it sets up the terminal")?;
+    Ok(String::from_utf8_lossy(&output.stdout).into_owned())
+}
