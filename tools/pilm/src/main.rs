@@ -18,13 +18,17 @@ struct Cli {
 #[derive(Subcommand)]
 enum Command {
     Convert(commands::convert::Args),
+    Inspect(commands::inspect::Args),
     Quantize(commands::quantize::Args),
+    Tokenize(commands::tokenize::Args),
 }
 
 fn main() -> ExitCode {
     let result = match Cli::parse().command {
         Command::Convert(args) => commands::convert::run(&args),
+        Command::Inspect(args) => commands::inspect::run(&args),
         Command::Quantize(args) => commands::quantize::run(&args),
+        Command::Tokenize(args) => commands::tokenize::run(&args),
     };
     match result {
         Ok(()) => ExitCode::SUCCESS,

@@ -1,0 +1,171 @@
+//! `pilm inspect MODEL`
+
+use std::collections::BTreeMap;
+use std::path::PathBuf;
+
+use anyhow::{Context, Result};
+use llm::config::Config;
+use llm::gguf::{self, Gguf};
+use llm::source::ModelSource;
+use llm::tokenizer::Tokenizer;
+use pilm::file_source::FileSource;
+
+/// Show what a GGUF file holds.
+#[derive(clap::Args)]
+pub struct Args {
+    /// GGUF file.
+    model: PathBuf,
+    /// List every metadata key and every tensor too.
+    #[arg(long)]
+    all: bool,
+}
+
+/// Runs the subcommand.
+pub fn run(args: &Args) -> Result<()> {
+    let name = args.model.display();
+    let mut source = FileSource::open(&args.model).with_context(|| format!("opening {name}"))?;
+    let header = gguf::read_header(&mut source).with_context(|| name.to_string())?;
+    let gguf = Gguf::parse(&header, source.len_bytes())?;
+    println!(
+        "file         {name}, {:.1} MB, GGUF v{}",
+        megabytes(source.len_bytes()),
+        gguf.version()
+    );
+    if let Some(name) = gguf.optional_str("general.name")? {
+        println!("name         {name}");
+    }
+    let config = Config::from_gguf(&gguf).with_context(|| name.to_string())?;
+    let tokenizer = Tokenizer::from_gguf(&gguf).with_context(|| name.to_string())?;
+    print_config(&config);
+    print_tokenizer(&tokenizer);
+    print_types(&gguf);
+    println!(
+        "per token    {:.1} MB of weights are read",
+        megabytes(bytes_per_token(&gguf))
+    );
+    if args.all {
+        print_all(&gguf);
+    }
+    Ok(())
+}
+
+fn megabytes(bytes: u64) -> f64 {
+    bytes as f64 / 1e6
+}
+
+fn print_config(config: &Config) {
+    println!(
+        "model        {}: {} layers, dim {}, hidden {}, {} heads of {}, {} KV heads",
+        config.architecture.name(),
+        config.n_layers,
+        config.dim,
+        config.hidden_dim,
+        config.n_heads,
+        config.head_dim,
+        config.n_kv_heads
+    );
+    let implied = if config.rope_theta_implied {
+        " (implied)"
+    } else {
+        ""
+    };
+    let scaling = match (config.rope_freqs, config.rope_linear_factor) {
+        (true, _) => ", Llama 3 scaling".to_owned(),
+        (false, 1.0) => String::new(),
+        (false, factor) => format!(", linear scaling by {factor}"),
+    };
+    println!(
+        "constants    context {}, rope theta {}{implied}{scaling}, rms_norm eps {:e}",
+        config.max_seq_len, config.rope_theta, config.rms_norm_eps
+    );
+}
+
+fn print_tokenizer(tokenizer: &Tokenizer) {
+    let text = |id| String::from_utf8_lossy(tokenizer.decode_bytes(id)).into_owned();
+    let ends: Vec<String> = tokenizer.eog_ids().iter().map(|id| text(*id)).collect();
+    println!(
+        "tokenizer    {}, {} tokens, answers end with {}",
+        tokenizer.description(),
+        tokenizer.vocab_size(),
+        if ends.is_empty() {
+            "no token".to_owned()
+        } else {
+            ends.join(" ")
+        }
+    );
+}
+
+/// One line per type: how many tensors, how many weights, how many bytes.
+fn print_types(gguf: &Gguf<'_>) {
+    let mut types: BTreeMap<&str, (usize, u64, u64)> = BTreeMap::new();
+    for tensor in gguf.tensors() {
+        let (count, elements, bytes) = types.entry(tensor.ggml_type.name()).or_default();
+        *count += 1;
+        *elements += tensor.n_elements();
+        *bytes += tensor.len_bytes;
+    }
+    for (name, (count, elements, bytes)) in types {
+        let (millions, size) = (elements as f64 / 1e6, megabytes(bytes));
+        println!("weights      {name}: {count} tensors, {millions:.2} M weights, {size:.1} MB");
+    }
+    let tied = gguf.tensor("output.weight").is_none();
+    println!(
+        "output       {}",
+        if tied {
+            "tied to the embedding"
+        } else {
+            "its own matrix"
+        }
+    );
+}
+
+/// Bytes that one decoded token reads: every tensor, and of an untied embedding one row.
+fn bytes_per_token(gguf: &Gguf<'_>) -> u64 {
+    let all: u64 = gguf.tensors().map(|t| t.len_bytes).sum();
+    match (
+        gguf.tensor("output.weight"),
+        gguf.tensor("token_embd.weight"),
+    ) {
+        (Some(_), Some(embedding)) => {
+            all - embedding.len_bytes + embedding.len_bytes / embedding.rows()
+        }
+        _ => all,
+    }
+}
+
+fn print_all(gguf: &Gguf<'_>) {
+    println!();
+    for (key, value) in gguf.iter() {
+        println!("{key} = {}", shown(&value));
+    }
+    println!();
+    for tensor in gguf.tensors() {
+        let dims: Vec<String> = tensor.dims.iter().map(u64::to_string).collect();
+        println!(
+            "{:40} {:5} {}",
+            tensor.name,
+            tensor.ggml_type.name(),
+            dims.join(" × ")
+        );
+    }
+}
+
+/// A value on one line, long ones cut.
+fn shown(value: &gguf::Value<'_>) -> String {
+    match value {
+        gguf::Value::Unsigned(v, _) => v.to_string(),
+        gguf::Value::Signed(v, _) => v.to_string(),
+        gguf::Value::F32(v) => v.to_string(),
+        gguf::Value::F64(v) => v.to_string(),
+        gguf::Value::Bool(v) => v.to_string(),
+        gguf::Value::String(bytes) => {
+            let text = String::from_utf8_lossy(bytes);
+            let start: String = text.chars().take(100).collect();
+            let cut = if start.len() < text.len() { "…" } else { "" };
+            format!("{start:?}{cut}")
+        }
+        gguf::Value::Array(array) => {
+            format!("[{} × {}]", array.len(), array.element_type().name())
+        }
+    }
+}
