@@ -52,6 +52,40 @@ impl<T> Deref for Mmio<T> {
 // SAFETY: a register block belongs to no thread, and both constructors gave this value sole use of it.
 unsafe impl<T: Send> Send for Mmio<T> {}
 
+/// Fake blocks for the tests of drivers.
+#[cfg(test)]
+pub(crate) mod fake {
+    use tock_registers::interfaces::{Readable, Writeable};
+    use tock_registers::registers::InMemoryRegister;
+
+    use super::Mmio;
+
+    /// The memory behind a driver, as words by their byte offset.
+    #[derive(Clone, Copy)]
+    pub(crate) struct Words(&'static [InMemoryRegister<u32>]);
+
+    impl Words {
+        pub(crate) fn get(self, offset: usize) -> u32 {
+            self.0[offset / 4].get()
+        }
+
+        pub(crate) fn set(self, offset: usize, value: u32) {
+            self.0[offset / 4].set(value);
+        }
+    }
+
+    /// A zeroed block for `T`, and its words.
+    pub(crate) fn block<T>() -> (Words, Mmio<T>) {
+        let words: Vec<_> = (0..size_of::<T>().div_ceil(4))
+            .map(|_| InMemoryRegister::<u32>::new(0))
+            .collect();
+        let words: &'static [_] = words.leak();
+        let addr = words.as_ptr().expose_provenance();
+        // SAFETY: leaked memory of `T`'s size; both views go through volatile cells.
+        (Words(words), unsafe { Mmio::new(addr) })
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use super::Mmio;

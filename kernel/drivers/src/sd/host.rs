@@ -6,23 +6,7 @@
 use core::fmt;
 
 use super::protocol::{Command, Response};
-
-/// Monotonic time, and how to wait.
-pub trait Clock {
-    /// Microseconds since some fixed moment.
-    fn now_us(&self) -> u64;
-
-    /// Called in every turn of a waiting loop: gives way to other cores (`yield` or `wfe`).
-    fn relax(&self);
-
-    /// Waits at least `us` microseconds.
-    fn wait_us(&self, us: u64) {
-        let start = self.now_us();
-        while self.now_us().wrapping_sub(start) < us {
-            self.relax();
-        }
-    }
-}
+pub use crate::clock::Clock;
 
 /// Why a command or a transfer failed, as the controller saw it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

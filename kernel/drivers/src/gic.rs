@@ -1,0 +1,170 @@
+//! The GIC-400 interrupt controller, seen from the non-secure side.
+//!
+//! **Resources**: GIC architecture 2.0 (IHI 0048), §4; hardware.md GIC-1. The firmware's stub has put
+//! all interrupts into group 1; grouping registers are out of reach from here.
+
+use tock_registers::interfaces::{Readable, Writeable};
+use tock_registers::register_structs;
+use tock_registers::registers::{ReadOnly, ReadWrite, WriteOnly};
+
+use crate::mmio::Mmio;
+
+/// Interrupts the BCM2711 can have.
+const N_INTERRUPTS: usize = 256;
+/// Numbers from here on are no interrupts but "nothing pending".
+const SPURIOUS: u32 = 1020;
+/// Every shared interrupt goes to core 0.
+const TO_CORE_0: u32 = 0x0101_0101;
+/// The middle of the non-secure half, for all alike.
+const PRIORITY: u32 = 0xA0A0_A0A0;
+/// Lets all priorities through that are of use to us.
+const PRIORITY_MASK: u32 = 0xF0;
+
+register_structs! {
+    /// The distributor: which interrupts exist, and for whom.
+    #[allow(missing_docs)]
+    pub Distributor {
+        (0x000 => pub ctlr: ReadWrite<u32>),
+        (0x004 => _reserved1),
+        (0x100 => pub isenabler: [ReadWrite<u32>; 8]),
+        (0x120 => _reserved2),
+        (0x180 => pub icenabler: [ReadWrite<u32>; 8]),
+        (0x1a0 => _reserved3),
+        (0x280 => pub icpendr: [ReadWrite<u32>; 8]),
+        (0x2a0 => _reserved4),
+        (0x400 => pub ipriorityr: [ReadWrite<u32>; 64]),
+        (0x500 => _reserved5),
+        (0x800 => pub itargetsr: [ReadWrite<u32>; 64]),
+        (0x900 => _reserved6),
+        (0xc00 => pub icfgr: [ReadWrite<u32>; 16]),
+        (0xc40 => @END),
+    }
+}
+
+register_structs! {
+    /// One core's view.
+    #[allow(missing_docs)]
+    pub CpuInterface {
+        (0x00 => pub ctlr: ReadWrite<u32>),
+        (0x04 => pub pmr: ReadWrite<u32>),
+        (0x08 => _reserved1),
+        (0x0c => pub iar: ReadOnly<u32>),
+        (0x10 => pub eoir: WriteOnly<u32>),
+        (0x14 => @END),
+    }
+}
+
+/// Interrupt of the PL011s: SPI 121.
+pub const UART: u32 = 32 + 121;
+
+/// An interrupt that has been taken; it is over when given back.
+#[derive(Debug, PartialEq, Eq)]
+#[must_use = "an interrupt that is not ended blocks all others"]
+pub struct Taken(u32);
+
+impl Taken {
+    /// Its number.
+    pub fn id(&self) -> u32 {
+        self.0 & 0x3FF
+    }
+}
+
+/// The controller, used by core 0 alone.
+pub struct Gic {
+    distributor: Mmio<Distributor>,
+    cpu: Mmio<CpuInterface>,
+}
+
+impl Gic {
+    /// A controller behind two blocks.
+    pub const fn new(distributor: Mmio<Distributor>, cpu: Mmio<CpuInterface>) -> Self {
+        Self { distributor, cpu }
+    }
+
+    /// Everything off and cleared, then controller and this core's interface on.
+    pub fn init(&mut self) {
+        let distributor = &self.distributor;
+        distributor.ctlr.set(0);
+        for register in 0..N_INTERRUPTS / 32 {
+            distributor.icenabler[register].set(!0);
+            distributor.icpendr[register].set(!0);
+        }
+        for register in 0..N_INTERRUPTS / 4 {
+            distributor.ipriorityr[register].set(PRIORITY);
+        }
+        // the first 32 belong to each core by itself
+        for register in 8..N_INTERRUPTS / 4 {
+            distributor.itargetsr[register].set(TO_CORE_0);
+        }
+        for register in 2..N_INTERRUPTS / 16 {
+            // all level-sensitive
+            distributor.icfgr[register].set(0);
+        }
+        distributor.ctlr.set(1);
+        self.cpu.pmr.set(PRIORITY_MASK);
+        self.cpu.ctlr.set(1);
+    }
+
+    /// Lets interrupt `id` through to core 0.
+    pub fn enable(&mut self, id: u32) {
+        self.distributor.isenabler[id as usize / 32].set(1 << (id % 32));
+    }
+
+    /// Keeps interrupt `id` away.
+    pub fn disable(&mut self, id: u32) {
+        self.distributor.icenabler[id as usize / 32].set(1 << (id % 32));
+    }
+
+    /// The interrupt that is pending, if one still is.
+    pub fn take(&mut self) -> Option<Taken> {
+        let taken = Taken(self.cpu.iar.get());
+        (taken.id() < SPURIOUS).then_some(taken)
+    }
+
+    /// Says that `taken` has been dealt with.
+    pub fn end(&mut self, taken: Taken) {
+        // the whole word: it names the sending core for interrupts between cores
+        self.cpu.eoir.set(taken.0);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::mmio::fake;
+
+    #[test]
+    fn initialisation_writes_these_values() {
+        let (distributor_words, distributor) = fake::block();
+        let (cpu_words, cpu) = fake::block();
+        let mut gic = Gic::new(distributor, cpu);
+        gic.init();
+        assert_eq!(distributor_words.get(0x000), 1, "GICD_CTLR");
+        assert_eq!(distributor_words.get(0x180), !0, "GICD_ICENABLER0");
+        assert_eq!(distributor_words.get(0x41c), 0xA0A0_A0A0);
+        assert_eq!(distributor_words.get(0x81c), 0, "banked targets stay");
+        assert_eq!(distributor_words.get(0x820), 0x0101_0101);
+        assert_eq!(distributor_words.get(0x8fc), 0x0101_0101);
+        assert_eq!(cpu_words.get(0x04), 0xF0, "GICC_PMR");
+        assert_eq!(cpu_words.get(0x00), 1, "GICC_CTLR");
+        gic.enable(UART);
+        assert_eq!(UART, 153);
+        assert_eq!(distributor_words.get(0x110), 1 << 25, "GICD_ISENABLER4");
+        gic.disable(UART);
+        assert_eq!(distributor_words.get(0x190), 1 << 25, "GICD_ICENABLER4");
+    }
+
+    #[test]
+    fn an_interrupt_is_ended_with_the_word_it_was_taken_with() {
+        let (_, distributor) = fake::block();
+        let (words, cpu) = fake::block();
+        let mut gic = Gic::new(distributor, cpu);
+        words.set(0x0c, 2 << 10 | 5);
+        let taken = gic.take().unwrap();
+        assert_eq!(taken.id(), 5);
+        gic.end(taken);
+        assert_eq!(words.get(0x10), 2 << 10 | 5);
+        words.set(0x0c, 1023);
+        assert_eq!(gic.take(), None);
+    }
+}

@@ -1,0 +1,367 @@
+//! The mailbox: questions to the firmware of the VideoCore, one property tag at a time.
+//!
+//! ```text
+//! word  0     1        2    3            4         5 …          then
+//!       size  request  tag  value bytes  response  value        0 (end)
+//! ```
+//!
+//! The buffer's bus address goes into one register, comes back in another, and the buffer then holds
+//! the answer. Any tag may go unanswered: QEMU and older firmware know fewer.
+//!
+//! **Resources**: Raspberry Pi firmware wiki, "Mailbox property interface"; hardware.md MB-1, MMU-7.
+
+use core::fmt;
+
+use tock_registers::interfaces::{Readable, Writeable};
+use tock_registers::register_structs;
+use tock_registers::registers::{InMemoryRegister, ReadOnly, WriteOnly};
+
+use crate::clock::Clock;
+use crate::dma::{Caches, bus_addr};
+use crate::mmio::Mmio;
+
+register_structs! {
+    /// The register block: mailbox 0 answers, mailbox 1 asks.
+    #[allow(missing_docs)]
+    pub Registers {
+        (0x00 => pub read: ReadOnly<u32>),
+        (0x04 => _reserved1),
+        (0x18 => pub status: ReadOnly<u32>),
+        (0x1c => _reserved2),
+        (0x20 => pub write: WriteOnly<u32>),
+        (0x24 => _reserved3),
+        (0x38 => pub status1: ReadOnly<u32>),
+        (0x3c => @END),
+    }
+}
+
+const EMPTY: u32 = 1 << 30;
+const FULL: u32 = 1 << 31;
+/// Channel of the property interface.
+const CHANNEL: u32 = 8;
+/// The VideoCore takes milliseconds, for some tags tens of them.
+const LIMIT_US: u64 = 1_000_000;
+/// More stale answers than the mailbox holds.
+const STALE_ANSWERS: usize = 16;
+
+/// 32-bit words of the buffer: the longest answer is the kernel command line.
+pub const BUFFER_WORDS: usize = 512;
+/// Words before the value.
+const HEAD_WORDS: usize = 5;
+/// Words that a value can have.
+pub const VALUE_WORDS: usize = BUFFER_WORDS - HEAD_WORDS - 1;
+
+const RESPONSE: u32 = 1 << 31;
+
+/// What the VideoCore reads and writes: whole cache lines of its own, below 1 GiB.
+#[repr(C, align(64))]
+pub struct Buffer([InMemoryRegister<u32>; BUFFER_WORDS]);
+
+impl Buffer {
+    /// A buffer of zeros.
+    pub const fn new() -> Self {
+        Self([const { InMemoryRegister::new(0) }; BUFFER_WORDS])
+    }
+}
+
+impl Default for Buffer {
+    fn default() -> Self {
+        Self::new()
+    }
+}
+
+/// Why there is no answer.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Error {
+    /// The VideoCore did not answer within a second.
+    Timeout {
+        /// The tag.
+        tag: u32,
+    },
+    /// It did not understand the buffer.
+    Refused {
+        /// The tag.
+        tag: u32,
+        /// Its response code.
+        code: u32,
+    },
+    /// It does not know the tag.
+    Unanswered {
+        /// The tag.
+        tag: u32,
+    },
+    /// The answer is shorter than it must be.
+    Short {
+        /// The tag.
+        tag: u32,
+        /// Bytes of the answer.
+        bytes: usize,
+    },
+}
+
+impl fmt::Display for Error {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match *self {
+            Error::Timeout { tag } => {
+                write!(
+                    f,
+                    "no answer from the firmware to tag {tag:#010x} within 1 s"
+                )
+            }
+            Error::Refused { tag, code } => write!(
+                f,
+                "the firmware refused tag {tag:#010x} with code {code:#010x}"
+            ),
+            Error::Unanswered { tag } => write!(f, "the firmware does not know tag {tag:#010x}"),
+            Error::Short { tag, bytes } => write!(
+                f,
+                "the firmware's answer to tag {tag:#010x} has only {bytes} bytes"
+            ),
+        }
+    }
+}
+
+impl core::error::Error for Error {}
+
+/// How a buffer gets to the VideoCore and back; the seam for tests.
+pub trait Doorbell {
+    /// Rings for the buffer at the physical `addr` and waits until it comes back; false if it does
+    /// not in time.
+    fn exchange<C: Clock>(&mut self, addr: usize, clock: &C) -> bool;
+}
+
+impl Doorbell for Mmio<Registers> {
+    fn exchange<C: Clock>(&mut self, addr: usize, clock: &C) -> bool {
+        let message = bus_addr(addr, size_of::<Buffer>()) | CHANNEL;
+        // what nobody waited for
+        for _ in 0..STALE_ANSWERS {
+            if self.status.get() & EMPTY != 0 {
+                break;
+            }
+            self.read.get();
+        }
+        if !clock.wait_until(LIMIT_US, &mut || self.status1.get() & FULL == 0) {
+            return false;
+        }
+        self.write.set(message);
+        clock.wait_until(LIMIT_US, &mut || {
+            self.status.get() & EMPTY == 0 && self.read.get() == message
+        })
+    }
+}
+
+/// The property interface.
+pub struct Mailbox<D, C, K> {
+    doorbell: D,
+    buffer: &'static Buffer,
+    clock: C,
+    caches: K,
+}
+
+impl<D: Doorbell, C: Clock, K: Caches> Mailbox<D, C, K> {
+    /// A mailbox that uses `buffer`, which nothing else uses.
+    pub const fn new(doorbell: D, buffer: &'static mut Buffer, clock: C, caches: K) -> Self {
+        Self {
+            doorbell,
+            buffer,
+            clock,
+            caches,
+        }
+    }
+
+    /// Asks `tag` with the words of `request` and puts the answer's words into `answer`; returns the
+    /// answer's length in bytes, which may be more than fits.
+    ///
+    /// # Errors
+    /// See [`Error`].
+    ///
+    /// # Panics
+    /// If either is longer than [`VALUE_WORDS`].
+    pub fn ask(&mut self, tag: u32, request: &[u32], answer: &mut [u32]) -> Result<usize, Error> {
+        let value_words = request.len().max(answer.len());
+        assert!(value_words <= VALUE_WORDS);
+        let words = &self.buffer.0;
+        words.iter().for_each(|word| word.set(0));
+        let total_words = HEAD_WORDS + value_words + 1;
+        words[0].set(4 * total_words as u32);
+        words[2].set(tag);
+        words[3].set(4 * value_words as u32);
+        for (word, &value) in words[HEAD_WORDS..].iter().zip(request) {
+            word.set(value);
+        }
+
+        let len_bytes = size_of::<Buffer>();
+        let addr = core::ptr::from_ref(self.buffer).addr();
+        self.caches.clean_and_invalidate(addr, len_bytes);
+        if !self.doorbell.exchange(addr, &self.clock) {
+            return Err(Error::Timeout { tag });
+        }
+        self.caches.clean_and_invalidate(addr, len_bytes);
+
+        let code = words[1].get();
+        if code != RESPONSE {
+            return Err(Error::Refused { tag, code });
+        }
+        let response = words[4].get();
+        if response & RESPONSE == 0 {
+            return Err(Error::Unanswered { tag });
+        }
+        for (value, word) in answer.iter_mut().zip(&words[HEAD_WORDS..]) {
+            *value = word.get();
+        }
+        Ok((response & !RESPONSE) as usize)
+    }
+
+    /// As [`Mailbox::ask`], where nothing but all words of the answer will do.
+    ///
+    /// # Errors
+    /// Also [`Error::Short`], and [`Error::Unanswered`] for QEMU's empty answer to unknown tags.
+    pub fn ask_all<const N: usize>(
+        &mut self,
+        tag: u32,
+        request: &[u32],
+    ) -> Result<[u32; N], Error> {
+        let mut answer = [0; N];
+        let bytes = self.ask(tag, request, &mut answer)?;
+        match bytes {
+            0 => Err(Error::Unanswered { tag }),
+            bytes if bytes < 4 * N => Err(Error::Short { tag, bytes }),
+            _ => Ok(answer),
+        }
+    }
+}
+
+#[cfg(test)]
+pub(crate) mod fake {
+    use super::{Buffer, Doorbell, HEAD_WORDS, Mailbox, RESPONSE};
+    use crate::clock::Clock;
+    use crate::clock::fake::Ticking;
+    use crate::dma::Caches;
+    use tock_registers::interfaces::{Readable, Writeable};
+
+    /// What the fake VideoCore answers to a tag and its value words.
+    pub(crate) type Script = dyn FnMut(u32, &[u32]) -> Option<Vec<u32>>;
+
+    pub(crate) struct FakeVideoCore {
+        buffer: &'static Buffer,
+        script: Box<Script>,
+        pub(crate) code: u32,
+    }
+
+    impl Doorbell for FakeVideoCore {
+        fn exchange<C: Clock>(&mut self, _: usize, _: &C) -> bool {
+            let words = &self.buffer.0;
+            let total = words[0].get() as usize / 4;
+            assert_eq!(words[1].get(), 0, "a request");
+            assert_eq!(words[total - 1].get(), 0, "the end tag");
+            let value_words = words[3].get() as usize / 4;
+            assert_eq!(total, HEAD_WORDS + value_words + 1);
+            let value: Vec<u32> = words[HEAD_WORDS..][..value_words]
+                .iter()
+                .map(Readable::get)
+                .collect();
+            if let Some(answer) = (self.script)(words[2].get(), &value) {
+                words[4].set(RESPONSE | 4 * answer.len() as u32);
+                for (word, value) in words[HEAD_WORDS..].iter().zip(answer).take(value_words) {
+                    word.set(value);
+                }
+            }
+            words[1].set(self.code);
+            true
+        }
+    }
+
+    pub(crate) struct NoCaches;
+
+    impl Caches for NoCaches {
+        fn clean_and_invalidate(&self, addr: usize, len_bytes: usize) {
+            assert!(addr.is_multiple_of(64) && len_bytes.is_multiple_of(64));
+        }
+    }
+
+    /// A mailbox that `script` answers; nothing means an unknown tag.
+    pub(crate) fn mailbox(
+        script: impl FnMut(u32, &[u32]) -> Option<Vec<u32>> + 'static,
+    ) -> Mailbox<FakeVideoCore, Ticking, NoCaches> {
+        let buffer: &'static Buffer = Box::leak(Box::new(Buffer::new()));
+        Mailbox {
+            doorbell: FakeVideoCore {
+                buffer,
+                script: Box::new(script),
+                code: RESPONSE,
+            },
+            buffer,
+            clock: Ticking::default(),
+            caches: NoCaches,
+        }
+    }
+
+    impl<C, K> Mailbox<FakeVideoCore, C, K> {
+        pub(crate) fn set_code(&mut self, code: u32) {
+            self.doorbell.code = code;
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::clock::fake::Ticking;
+    use crate::mmio::fake as blocks;
+
+    #[test]
+    fn the_address_goes_out_with_the_channel_and_must_come_back() {
+        let (words, mut registers) = blocks::block::<Registers>();
+        words.set(0x18, 0);
+        words.set(0x00, 0xC008_1008);
+        assert!(registers.exchange(0x0008_1000, &Ticking::default()));
+        assert_eq!(words.get(0x20), 0xC008_1008);
+        words.set(0x00, 0xC009_9998);
+        assert!(!registers.exchange(0x0008_1000, &Ticking::default()));
+    }
+
+    #[test]
+    fn an_answer_is_checked_word_by_word() {
+        let mut mailbox = fake::mailbox(|tag, value| match tag {
+            1 => Some(vec![value[0] + 1, 7]),
+            2 => Some(vec![]),
+            3 => Some(vec![5]),
+            _ => None,
+        });
+        assert_eq!(mailbox.ask_all(1, &[41]), Ok([42, 7]));
+        assert_eq!(
+            mailbox.ask_all::<1>(2, &[]),
+            Err(Error::Unanswered { tag: 2 }),
+            "QEMU's way of not knowing"
+        );
+        assert_eq!(
+            mailbox.ask_all::<2>(3, &[]),
+            Err(Error::Short { tag: 3, bytes: 4 })
+        );
+        assert_eq!(
+            mailbox.ask_all::<1>(4, &[]),
+            Err(Error::Unanswered { tag: 4 }),
+            "the board's way"
+        );
+        mailbox.set_code(0x8000_0001);
+        assert_eq!(
+            mailbox.ask_all::<1>(1, &[0]),
+            Err(Error::Refused {
+                tag: 1,
+                code: 0x8000_0001
+            })
+        );
+    }
+
+    #[test]
+    fn a_full_or_silent_mailbox_times_out() {
+        let (words, mut registers) = blocks::block::<Registers>();
+        words.set(0x18, EMPTY);
+        words.set(0x38, FULL);
+        assert!(!registers.exchange(0x0008_1000, &Ticking::default()));
+        assert_eq!(words.get(0x20), 0, "nothing was written");
+        words.set(0x38, 0);
+        assert!(!registers.exchange(0x0008_1000, &Ticking::default()));
+        assert_eq!(words.get(0x20), 0xC008_1008);
+    }
+}

@@ -1,0 +1,252 @@
+//! The property tags that this firmware asks, with their units.
+//!
+//! **Resources**: Raspberry Pi firmware wiki, "Mailbox property interface"; hardware.md §7 for what
+//! board and QEMU answer. Setting a clock echoes the request, so that nothing here claims a rate that
+//! was not measured.
+
+use core::ops::Range;
+
+use crate::clock::Clock;
+use crate::dma::Caches;
+use crate::mailbox::{Doorbell, Error, Mailbox, VALUE_WORDS};
+
+const FIRMWARE_REVISION: u32 = 0x0000_0001;
+const BOARD_REVISION: u32 = 0x0001_0002;
+const BOARD_SERIAL: u32 = 0x0001_0004;
+const ARM_MEMORY: u32 = 0x0001_0005;
+const CLOCK_RATE: u32 = 0x0003_0002;
+const MAX_CLOCK_RATE: u32 = 0x0003_0004;
+const TEMPERATURE: u32 = 0x0003_0006;
+const THROTTLED: u32 = 0x0003_0046;
+const MEASURED_CLOCK_RATE: u32 = 0x0003_0047;
+const SET_CLOCK_RATE: u32 = 0x0003_8002;
+const SET_EXPANDER_GPIO: u32 = 0x0003_8041;
+const COMMAND_LINE: u32 = 0x0005_0001;
+
+/// A clock that the firmware manages; the numbers are its own.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[repr(u32)]
+pub enum ClockId {
+    /// The PL011s.
+    Uart = 2,
+    /// The four cores.
+    Arm = 3,
+    /// The VideoCore.
+    Core = 4,
+    /// SDRAM.
+    Sdram = 8,
+    /// The SD controller of the card slot.
+    Emmc2 = 12,
+}
+
+/// What holds the clocks back now (low half) and what has since the start (high half).
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Throttled(pub u32);
+
+impl Throttled {
+    /// The supply is below 4.63 V now.
+    pub const fn under_voltage(self) -> bool {
+        self.0 & 1 != 0
+    }
+
+    /// Any limit is in force now.
+    pub const fn is_limited(self) -> bool {
+        self.0 & 0xF != 0
+    }
+
+    /// Any limit has been in force since the start.
+    pub const fn was_limited(self) -> bool {
+        self.0 & 0xF_0000 != 0
+    }
+}
+
+impl<D: Doorbell, C: Clock, K: Caches> Mailbox<D, C, K> {
+    /// When the firmware was built, as a Unix time.
+    ///
+    /// # Errors
+    /// No answer.
+    pub fn firmware_revision(&mut self) -> Result<u32, Error> {
+        self.ask_all(FIRMWARE_REVISION, &[]).map(|[time]| time)
+    }
+
+    /// The board's revision code.
+    ///
+    /// # Errors
+    /// No answer.
+    pub fn board_revision(&mut self) -> Result<u32, Error> {
+        self.ask_all(BOARD_REVISION, &[]).map(|[code]| code)
+    }
+
+    /// The board's serial number.
+    ///
+    /// # Errors
+    /// No answer.
+    pub fn board_serial(&mut self) -> Result<u64, Error> {
+        self.ask_all(BOARD_SERIAL, &[])
+            .map(|[low, high]| u64::from(high) << 32 | u64::from(low))
+    }
+
+    /// The cores' RAM below 1 GiB. The firmware cannot see what is above.
+    ///
+    /// # Errors
+    /// No answer.
+    pub fn arm_memory(&mut self) -> Result<Range<u64>, Error> {
+        let [base, size] = self.ask_all(ARM_MEMORY, &[])?;
+        Ok(u64::from(base)..u64::from(base) + u64::from(size))
+    }
+
+    /// What the firmware believes `clock` runs at, in Hz.
+    ///
+    /// # Errors
+    /// No answer.
+    pub fn clock_rate_hz(&mut self, clock: ClockId) -> Result<u32, Error> {
+        self.rate(CLOCK_RATE, clock)
+    }
+
+    /// The highest rate of `clock`, in Hz.
+    ///
+    /// # Errors
+    /// No answer.
+    pub fn max_clock_rate_hz(&mut self, clock: ClockId) -> Result<u32, Error> {
+        self.rate(MAX_CLOCK_RATE, clock)
+    }
+
+    /// What the firmware has measured `clock` to run at, in Hz. QEMU does not know.
+    ///
+    /// # Errors
+    /// No answer.
+    pub fn measured_clock_rate_hz(&mut self, clock: ClockId) -> Result<u32, Error> {
+        self.rate(MEASURED_CLOCK_RATE, clock)
+    }
+
+    /// Asks for a rate; the answer is an echo and says nothing.
+    ///
+    /// # Errors
+    /// No answer.
+    pub fn set_clock_rate_hz(&mut self, clock: ClockId, hz: u32) -> Result<(), Error> {
+        // third word 0: the voltage and the other clocks follow ("do not skip turbo")
+        self.ask_all(SET_CLOCK_RATE, &[clock as u32, hz, 0])
+            .map(|[_, _]| ())
+    }
+
+    /// Temperature of the chip, in thousandths of a degree Celsius.
+    ///
+    /// # Errors
+    /// No answer.
+    pub fn temperature_milli_c(&mut self) -> Result<u32, Error> {
+        self.ask_all(TEMPERATURE, &[0]).map(|[_, value]| value)
+    }
+
+    /// What holds the clocks back.
+    ///
+    /// # Errors
+    /// No answer.
+    pub fn throttled(&mut self) -> Result<Throttled, Error> {
+        self.ask_all(THROTTLED, &[0]).map(|[bits]| Throttled(bits))
+    }
+
+    /// Sets a line of the GPIO expander (128–135). QEMU does not know it.
+    ///
+    /// # Errors
+    /// No answer.
+    pub fn set_expander_gpio(&mut self, gpio: u32, high: bool) -> Result<(), Error> {
+        self.ask_all(SET_EXPANDER_GPIO, &[gpio, u32::from(high)])
+            .map(|[_, _]| ())
+    }
+
+    /// Copies the kernel command line into `line` and returns its length in bytes; what does not fit
+    /// is left out.
+    ///
+    /// # Errors
+    /// No answer.
+    pub fn command_line(&mut self, line: &mut [u8]) -> Result<usize, Error> {
+        let mut words = [0; VALUE_WORDS];
+        let bytes = self.ask(COMMAND_LINE, &[], &mut words)?;
+        let text = words.iter().flat_map(|word| word.to_le_bytes());
+        let text = text.take(bytes).take_while(|&byte| byte != 0);
+        let mut len = 0;
+        for (to, byte) in line.iter_mut().zip(text) {
+            *to = byte;
+            len += 1;
+        }
+        Ok(len)
+    }
+
+    fn rate(&mut self, tag: u32, clock: ClockId) -> Result<u32, Error> {
+        self.ask_all(tag, &[clock as u32])
+            .and_then(|[_, hz]| match hz {
+                // the firmware's way of not knowing the clock
+                0 => Err(Error::Unanswered { tag }),
+                hz => Ok(hz),
+            })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::mailbox::fake::mailbox;
+
+    #[test]
+    fn qemu_answers_are_understood() {
+        let mut mailbox = mailbox(|tag, value| {
+            Some(match tag {
+                FIRMWARE_REVISION => vec![346_337],
+                BOARD_REVISION => vec![0xB0_3115],
+                ARM_MEMORY => vec![0, 0x3C00_0000],
+                CLOCK_RATE => vec![value[0], 3_000_000],
+                TEMPERATURE => vec![0, 25_000],
+                THROTTLED => vec![0],
+                SET_CLOCK_RATE => {
+                    assert_eq!(value, [3, 1_800_000_000, 0]);
+                    vec![3, 1_800_000_000]
+                }
+                _ => vec![],
+            })
+        });
+        assert_eq!(mailbox.firmware_revision(), Ok(346_337));
+        assert_eq!(mailbox.board_revision(), Ok(0xB0_3115));
+        assert_eq!(mailbox.arm_memory(), Ok(0..0x3C00_0000));
+        assert_eq!(mailbox.clock_rate_hz(ClockId::Uart), Ok(3_000_000));
+        assert_eq!(mailbox.temperature_milli_c(), Ok(25_000));
+        assert_eq!(mailbox.throttled(), Ok(Throttled(0)));
+        let set = mailbox.set_clock_rate_hz(ClockId::Arm, 1_800_000_000);
+        assert_eq!(set, Ok(()));
+        assert!(mailbox.measured_clock_rate_hz(ClockId::Arm).is_err());
+        assert!(mailbox.set_expander_gpio(132, false).is_err());
+    }
+
+    #[test]
+    fn a_command_line_of_any_length() {
+        let answer = |text: &str| {
+            let mut bytes = text.as_bytes().to_vec();
+            bytes.resize(bytes.len().next_multiple_of(4), 0);
+            let words = bytes.chunks(4).map(|word| {
+                word.iter()
+                    .rev()
+                    .fold(0, |sum, &byte| sum << 8 | u32::from(byte))
+            });
+            words.collect::<Vec<u32>>()
+        };
+        let mut short = mailbox(move |_, _| Some(answer("cores=2 x")));
+        let mut line = [0; 64];
+        let len = short.command_line(&mut line).unwrap();
+        assert_eq!(&line[..len], b"cores=2 x");
+        let len = short.command_line(&mut line[..4]).unwrap();
+        assert_eq!(&line[..len], b"core");
+
+        let mut long = mailbox(move |_, _| Some(answer(&"y".repeat(4 * VALUE_WORDS + 400))));
+        let mut line = [0; 4096];
+        let len = long.command_line(&mut line).unwrap();
+        assert_eq!(len, 4 * VALUE_WORDS);
+        assert!(line[..len].iter().all(|&byte| byte == b'y'));
+    }
+
+    #[test]
+    fn throttling_bits() {
+        let now = Throttled(0x5_0005);
+        assert!(now.under_voltage() && now.is_limited() && now.was_limited());
+        let before = Throttled(0x4_0000);
+        assert!(!before.is_limited() && before.was_limited());
+    }
+}
