@@ -82,14 +82,14 @@ impl Machine {
         self
     }
 
-    /// Boots it.
+    /// Boots it. On Linux it ends with the thread that calls this, whatever happens to that thread.
     ///
     /// # Errors
     /// QEMU is not there.
     pub fn boot(&self) -> Result<Qemu, Error> {
         let seat = Seat::take();
         let log = Log::new();
-        let mut command = Command::new(PROGRAM);
+        let mut command = tied_to_us();
         command.args(raspi4b()).arg("-D").arg(log.path());
         command.arg("-kernel").arg(&self.kernel);
         if let Some(card) = &self.card {
@@ -124,6 +124,21 @@ impl Machine {
             log,
             _seat: seat,
         })
+    }
+}
+
+/// QEMU, killed by the system when the thread that starts it ends: a test runner that is killed leaves none behind.
+fn tied_to_us() -> Command {
+    const TIE: &str = "setpriv";
+    let probe = Command::new(TIE)
+        .args(["--pdeathsig", "KILL", PROGRAM, "--version"])
+        .output();
+    if probe.is_ok_and(|output| output.status.success()) {
+        let mut command = Command::new(TIE);
+        command.args(["--pdeathsig", "KILL", PROGRAM]);
+        command
+    } else {
+        Command::new(PROGRAM)
     }
 }
 

@@ -2,7 +2,7 @@
 
 use crate::voice::Voice;
 use crate::workspace::{TARGET, cargo};
-use crate::{firmware, size, test};
+use crate::{firmware, reproduce, size, test};
 use anyhow::Result;
 use std::time::Instant;
 
@@ -37,6 +37,7 @@ pub fn ci() -> Result<()> {
     )?;
     let firmware = firmware::build(voice)?;
     size::check(voice, &firmware)?;
+    reproduce::check(voice, &firmware)?;
     test::test()?;
     voice.say(format!(
         "All checks hold ({} s).",

@@ -3,10 +3,12 @@
 use crate::raw_image::{RawImage, flatten};
 use crate::setup::target;
 use crate::voice::Voice;
-use crate::workspace::{TARGET, cargo, output_dir, target_dir};
+use crate::workspace::{TARGET, cargo, output_dir, root, target_dir};
 use anyhow::{Context, Result};
+use std::env;
 use std::fs;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
+use std::process::Command;
 
 /// A built kernel.
 #[derive(Debug)]
@@ -17,6 +19,8 @@ pub struct Firmware {
     pub image_path: PathBuf,
     /// Contents and sizes of the image.
     pub image: RawImage,
+    /// The commit in its version string.
+    pub commit: Option<String>,
 }
 
 /// Builds the release kernel and flattens it.
@@ -36,6 +40,11 @@ pub fn build_binary(voice: Voice, package: &str, binary: &str) -> Result<Firmwar
     let mut build = cargo();
     build.args(["build", "--release", "--target", TARGET]);
     build.args(["--package", package, "--bin", binary]);
+    build.args(anywhere_the_same(&root()));
+    let commit = commit();
+    if let Some(commit) = &commit {
+        build.env("PILM_COMMIT", commit);
+    }
     voice.run(&format!("Building {binary} for the board"), &mut build)?;
 
     let elf = target_dir().join(TARGET).join("release").join(binary);
@@ -49,5 +58,44 @@ pub fn build_binary(voice: Voice, package: &str, binary: &str) -> Result<Firmwar
         elf,
         image_path,
         image,
+        commit,
     })
+}
+
+/// Flags that keep the folders of this machine out of the image: the same source gives the same bytes everywhere.
+pub fn anywhere_the_same(root: &Path) -> [String; 2] {
+    let mut prefixes = vec![format!("--remap-path-prefix={}=/pilm", root.display())];
+    if let Some(home) = cargo_home() {
+        prefixes.push(format!("--remap-path-prefix={}=/cargo", home.display()));
+    }
+    // joined to the flags of .cargo/config.toml, which RUSTFLAGS would replace
+    [
+        "--config".to_owned(),
+        format!("target.{TARGET}.rustflags={prefixes:?}"),
+    ]
+}
+
+fn cargo_home() -> Option<PathBuf> {
+    match env::var_os("CARGO_HOME") {
+        Some(home) => Some(home.into()),
+        None => Some(Path::new(&env::var_os("HOME")?).join(".cargo")),
+    }
+}
+
+/// The commit that is built, with a `+` when files differ from it; none outside of a clone.
+fn commit() -> Option<String> {
+    let git = |arguments: &[&str]| {
+        let output = Command::new("git")
+            .args(arguments)
+            .current_dir(root())
+            .output()
+            .ok()
+            .filter(|output| output.status.success())?;
+        String::from_utf8(output.stdout).ok()
+    };
+    let mut commit = git(&["rev-parse", "--short=10", "HEAD"])?.trim().to_owned();
+    if !git(&["status", "--porcelain", "--untracked-files=no"])?.is_empty() {
+        commit.push('+');
+    }
+    Some(commit)
 }

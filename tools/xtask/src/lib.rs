@@ -13,6 +13,7 @@ pub mod digest;
 pub mod firmware;
 pub mod image;
 pub mod raw_image;
+pub mod reproduce;
 pub mod run;
 pub mod session;
 pub mod setup;
