@@ -7,5 +7,6 @@ extern crate alloc;
 
 pub mod config;
 pub mod gguf;
+pub mod sampler;
 pub mod source;
 pub mod tokenizer;

@@ -1,0 +1,104 @@
+//! How tokens are chosen.
+
+use core::fmt;
+
+/// Settings of a [`super::Sampler`].
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Settings {
+    /// Logits are divided by this; 0 takes the most likely token always.
+    pub temperature: f32,
+    /// Only this many of the most likely tokens may be drawn; 0 is no limit.
+    pub top_k: usize,
+    /// Only the fewest most likely tokens that have this much probability; 1 is no limit.
+    pub top_p: f32,
+    /// Only tokens at least this likely, relative to the most likely one; 0 is no limit.
+    pub min_p: f32,
+    /// Logits of recent tokens are divided by this when positive, multiplied when negative; 1 does
+    /// nothing.
+    pub repeat_penalty: f32,
+    /// How many recent tokens the penalty looks at.
+    pub repeat_last_n: usize,
+    /// Seed of the random numbers.
+    pub seed: u64,
+}
+
+impl Settings {
+    /// The most likely token always: the setting in which results can be compared.
+    pub const GREEDY: Settings = Settings {
+        temperature: 0.0,
+        top_k: 0,
+        top_p: 1.0,
+        min_p: 0.0,
+        repeat_penalty: 1.0,
+        repeat_last_n: 64,
+        seed: 0,
+    };
+
+    /// Most tokens that the penalty can look at.
+    pub const MAX_REPEAT_LAST_N: usize = 4096;
+
+    /// Checks every setting's range.
+    ///
+    /// # Errors
+    /// The first setting that is out of its range.
+    pub fn check(&self) -> Result<(), SettingsError> {
+        let ranges = [
+            ("temperature", self.temperature, 0.0, 100.0),
+            ("top_p", self.top_p, f32::MIN_POSITIVE, 1.0),
+            ("min_p", self.min_p, 0.0, 1.0),
+            ("repeat_penalty", self.repeat_penalty, 0.01, 100.0),
+            (
+                "repeat_last_n",
+                self.repeat_last_n as f32,
+                0.0,
+                Self::MAX_REPEAT_LAST_N as f32,
+            ),
+        ];
+        for (name, value, min, max) in ranges {
+            if !(min..=max).contains(&value) {
+                return Err(SettingsError {
+                    name,
+                    value,
+                    min,
+                    max,
+                });
+            }
+        }
+        Ok(())
+    }
+}
+
+impl Default for Settings {
+    fn default() -> Self {
+        Settings::GREEDY
+    }
+}
+
+/// A setting out of its range.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct SettingsError {
+    /// The setting's name.
+    pub name: &'static str,
+    /// What it was to be.
+    pub value: f32,
+    /// The lowest value.
+    pub min: f32,
+    /// The highest value.
+    pub max: f32,
+}
+
+impl fmt::Display for SettingsError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let SettingsError {
+            name,
+            value,
+            min,
+            max,
+        } = self;
+        // The lowest useful top_p is written as what it means: above 0.
+        let min = if *min == f32::MIN_POSITIVE { 0.0 } else { *min };
+        write!(f, "{name} is {value}; choose a number from {min} to {max}")
+    }
+}
+
+impl core::error::Error for SettingsError {}
