@@ -3,10 +3,14 @@
 #![forbid(unsafe_code)]
 
 pub mod convert;
+pub mod decoder;
 pub mod dequantize;
 pub mod file_source;
 pub mod gguf_writer;
+pub mod metrics;
 pub mod npy;
+pub mod parity;
+pub mod perplexity;
 pub mod quantize;
 pub mod reference;
 pub mod requantize;

@@ -1,0 +1,236 @@
+//! How far a model may be from the stored results, and how far it is.
+
+use crate::decoder::Decoder;
+use crate::metrics::{Mean, argmax, kl_divergence, max_difference, nll};
+
+use super::golden::Prompt;
+
+/// Limits. A limit that is absent is not checked.
+#[derive(Clone, Copy, Debug)]
+pub struct Gates {
+    /// Greatest difference of a stored logit.
+    pub max_logit_difference: Option<f64>,
+    /// Share of positions whose greatest logit is the same token.
+    pub min_argmax_share: f64,
+    /// Greedy tokens may differ only from a place where the two best were this close.
+    pub max_margin_at_divergence: f64,
+    /// Mean divergence from the base run on prompts of at least [`Gates::KL_MIN_TOKENS`] tokens.
+    pub max_kl: Option<f64>,
+}
+
+impl Gates {
+    /// Shorter prompts have too few positions for a mean.
+    pub const KL_MIN_TOKENS: usize = 80;
+
+    /// For F32 weights with f32 keys and values: equal but for rounding.
+    pub const EXACT: Gates = Gates {
+        max_logit_difference: Some(2e-3),
+        min_argmax_share: 1.0,
+        max_margin_at_divergence: 0.0,
+        max_kl: None,
+    };
+
+    /// For Q8_0 weights with int8 activations: equal where the stored results are not a toss-up.
+    pub const Q8_0: Gates = Gates {
+        max_logit_difference: None,
+        min_argmax_share: 0.916,
+        max_margin_at_divergence: 0.3,
+        max_kl: Some(0.0105),
+    };
+}
+
+/// What was found on one prompt.
+#[derive(Clone, Debug)]
+pub struct PromptReport {
+    /// The prompt's name.
+    pub name: String,
+    /// Its length.
+    pub n_tokens: usize,
+    /// Greatest difference of a stored logit.
+    pub logit_difference: f64,
+    /// Greatest difference of a stored `−ln p`.
+    pub nll_difference: f64,
+    /// Positions with the same greatest logit.
+    pub argmax_equal: usize,
+    /// Greedy tokens that are equal before the first different one.
+    pub greedy_equal: usize,
+    /// The stored margin where the first greedy token differs.
+    pub margin_at_divergence: Option<f64>,
+    /// Mean divergence from the base run.
+    pub kl: Option<f64>,
+}
+
+impl PromptReport {
+    /// What exceeds a limit, in words.
+    pub fn failures(&self, gates: &Gates) -> Vec<String> {
+        let mut failures = Vec::new();
+        if let Some(limit) = gates.max_logit_difference
+            && self.logit_difference > limit
+        {
+            failures.push(format!("a logit differs by {:.2e}", self.logit_difference));
+        }
+        let share = self.argmax_equal as f64 / self.n_tokens as f64;
+        if share < gates.min_argmax_share {
+            failures.push(format!("argmax agrees at {share:.3} of the positions"));
+        }
+        if let Some(margin) = self.margin_at_divergence
+            && margin > gates.max_margin_at_divergence
+        {
+            let at = self.greedy_equal;
+            failures.push(format!(
+                "greedy token {at} differs where the margin is {margin:.3}"
+            ));
+        }
+        if let (Some(limit), Some(kl)) = (gates.max_kl, self.kl)
+            && self.n_tokens >= Gates::KL_MIN_TOKENS
+            && kl > limit
+        {
+            failures.push(format!("mean KL is {kl:.4}"));
+        }
+        failures
+    }
+}
+
+/// Runs `decoder`, and `base` beside it where there is one, on a prompt.
+///
+/// # Errors
+/// Those of the decoders.
+pub fn compare<D: Decoder, B: Decoder>(
+    prompt: &Prompt,
+    decoder: &mut D,
+    base: Option<&mut B>,
+) -> anyhow::Result<PromptReport> {
+    let mut base_logits = Vec::new();
+    if let Some(base) = base {
+        base.prefill(&prompt.ids, 0, &mut |_, logits| {
+            base_logits.push(logits.to_vec())
+        })?;
+    }
+    let (mut kl, mut argmax_equal, mut nll_difference) = (Mean::default(), 0, 0f64);
+    let mut last = Vec::new();
+    decoder.prefill(&prompt.ids, 0, &mut |pos, logits| {
+        argmax_equal += usize::from(argmax(logits) == prompt.argmax_per_position[pos] as usize);
+        if let Some(stored) = prompt.nll_next_token_per_position.get(pos) {
+            let found = nll(logits, prompt.ids[pos + 1]);
+            nll_difference = nll_difference.max((found - stored).abs());
+        }
+        if let Some(base) = base_logits.get(pos) {
+            kl.add(kl_divergence(base, logits));
+        }
+        last = logits.to_vec();
+    })?;
+
+    let of_top20 = prompt
+        .top20
+        .iter()
+        .map(|(id, logit)| (last[*id as usize] - logit).abs());
+    let of_top20 = f64::from(of_top20.fold(0f32, f32::max));
+    let of_all = prompt
+        .last_logits
+        .as_ref()
+        .map_or(0.0, |stored| max_difference(&last, stored));
+
+    let mut greedy_equal = 0;
+    for id in &prompt.greedy_ids {
+        if argmax(&last) != *id as usize {
+            break;
+        }
+        greedy_equal += 1;
+        if greedy_equal < prompt.greedy_ids.len() {
+            last = decoder.decode(*id)?;
+        }
+    }
+    Ok(PromptReport {
+        name: prompt.name.clone(),
+        n_tokens: prompt.ids.len(),
+        logit_difference: of_top20.max(of_all),
+        nll_difference,
+        argmax_equal,
+        greedy_equal,
+        margin_at_divergence: prompt.greedy_margin.get(greedy_equal).copied(),
+        kl: (kl.n() > 0).then(|| kl.mean()),
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::{Gates, PromptReport, compare};
+    use crate::decoder::{Decoder, Recomputing};
+    use crate::metrics::{argmax, nll};
+    use crate::parity::Prompt;
+    use crate::reference::Reference;
+    use crate::synth::{Shape, bytes};
+    use ops::GgmlType;
+    use serde_json::json;
+
+    fn decoder(shape: &Shape) -> Recomputing {
+        let file = bytes(shape, GgmlType::F32);
+        Recomputing::new(Reference::load(&mut &file[..]).unwrap())
+    }
+
+    /// What a `golden.json` would say of this decoder.
+    fn recorded(decoder: &mut Recomputing, ids: &[u32]) -> Prompt {
+        let (mut maxima, mut nlls, mut last) = (Vec::new(), Vec::new(), Vec::new());
+        let each = &mut |pos: usize, logits: &[f32]| {
+            maxima.push(argmax(logits));
+            if let Some(next) = ids.get(pos + 1) {
+                nlls.push(nll(logits, *next));
+            }
+            last = logits.to_vec();
+        };
+        decoder.prefill(ids, 0, each).unwrap();
+        let top20: Vec<(u32, f32)> = (0..20).map(|id| (id, last[id as usize])).collect();
+        let mut greedy = vec![argmax(&last)];
+        for _ in 0..3 {
+            let id = greedy.last().copied().unwrap_or_default() as u32;
+            greedy.push(argmax(&decoder.decode(id).unwrap()));
+        }
+        let prompt = json!({
+            "name": "test", "ids": ids, "top20": top20, "argmax_per_position": maxima,
+            "nll_next_token_per_position": nlls, "greedy_ids": greedy,
+            "greedy_margin": [1.0, 1.0, 1.0, 1.0]
+        });
+        serde_json::from_value(prompt).unwrap()
+    }
+
+    #[test]
+    fn a_model_passes_against_itself_and_another_fails() {
+        let mut model = decoder(&Shape::llama_tied());
+        let prompt = recorded(&mut model, &[40, 300, 41, 301, 260]);
+        let mut base = decoder(&Shape::llama_tied());
+        let report = compare(&prompt, &mut model, Some(&mut base)).unwrap();
+        assert_eq!(report.failures(&Gates::EXACT), Vec::<String>::new());
+        assert_eq!((report.argmax_equal, report.greedy_equal), (5, 4));
+        assert!(report.kl.unwrap().abs() < 1e-9);
+
+        let mut other = decoder(&Shape {
+            seed: 77,
+            ..Shape::llama_tied()
+        });
+        let report = compare(&prompt, &mut other, Some(&mut base)).unwrap();
+        assert_eq!(report.failures(&Gates::EXACT).len(), 3);
+        assert!(report.kl.unwrap() > 0.1);
+    }
+
+    #[test]
+    fn divergence_is_forgiven_where_it_was_close() {
+        let report = |margin| PromptReport {
+            name: String::new(),
+            n_tokens: 100,
+            logit_difference: 0.5,
+            nll_difference: 0.1,
+            argmax_equal: 95,
+            greedy_equal: 7,
+            margin_at_divergence: Some(margin),
+            kl: Some(0.005),
+        };
+        assert_eq!(report(0.1).failures(&Gates::Q8_0), Vec::<String>::new());
+        assert_eq!(report(0.4).failures(&Gates::Q8_0).len(), 1);
+        let diverged = PromptReport {
+            kl: Some(0.09),
+            argmax_equal: 80,
+            ..report(0.1)
+        };
+        assert_eq!(diverged.failures(&Gates::Q8_0).len(), 2);
+    }
+}

@@ -1,0 +1,7 @@
+//! Comparison with another implementation's stored results.
+
+mod gates;
+mod golden;
+
+pub use gates::{Gates, PromptReport, compare};
+pub use golden::{Golden, Prompt};
