@@ -1,4 +1,4 @@
-//! An SD-card image: MBR, one FAT32 partition, files in its root.
+//! An SD-card image: MBR, one FAT32 partition, files.
 //!
 //! ```text
 //!   sector 0      MBR: one partition, type 0x0C (FAT32, LBA)
@@ -32,7 +32,7 @@ const CHUNK: usize = 1 << 20;
 /// A file for the root folder of the card.
 #[derive(Clone, Debug)]
 pub struct CardFile {
-    /// Name in the root folder, long names allowed.
+    /// Name in the root folder, long names allowed; `folder/name` for a file in a folder.
     pub name: String,
     /// What is in it.
     pub contents: Contents,
@@ -187,6 +187,9 @@ fn copy(
     progress: &mut dyn FnMut(u64),
 ) -> Result<()> {
     let mut from = file.open()?;
+    if let Some((folder, _)) = file.name.rsplit_once('/') {
+        root.create_dir(folder)?;
+    }
     let mut to = root.create_file(&file.name)?;
     let mut chunk = vec![0; CHUNK];
     loop {
@@ -292,13 +295,18 @@ mod tests {
         let big: Vec<u8> = (0..300_000u32).flat_map(u32::to_le_bytes).collect();
         let files = [
             CardFile::bytes("kernel8.img", *b"kernel"),
+            CardFile::bytes("overlays/disable-bt.dtbo", *b"overlay"),
             CardFile::bytes("A long model name.Q8_0.gguf", big.clone()),
         ];
         let (a, b) = (scratch("a.img"), scratch("b.img"));
         let mut copied = 0;
         write(&a, MIN_BYTES, &files, &mut |n| copied = n).unwrap();
         write(&b, MIN_BYTES, &files, &mut |_| {}).unwrap();
-        assert_eq!(copied, 1_200_006);
+        assert_eq!(copied, 1_200_013);
+        assert_eq!(
+            read_back(&a, MIN_BYTES, "overlays/disable-bt.dtbo"),
+            b"overlay"
+        );
         assert_eq!(read_back(&a, MIN_BYTES, "KERNEL8.IMG"), b"kernel");
         assert_eq!(read_back(&a, MIN_BYTES, "A long model name.Q8_0.gguf"), big);
         assert!(fs::read(&a).unwrap() == fs::read(&b).unwrap());

@@ -1,6 +1,7 @@
 //! `cargo xtask setup`: what a fresh machine lacks. Each step is skipped when it is done already.
 
 mod apt;
+pub mod board_files;
 pub mod emulator;
 pub mod model;
 mod rust_source;

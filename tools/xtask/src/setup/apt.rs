@@ -92,6 +92,8 @@ impl Debian {
 #[derive(Debug)]
 pub(crate) struct PrivateApt {
     dir: PathBuf,
+    /// Options beside the folders.
+    options: Vec<&'static str>,
 }
 
 impl PrivateApt {
@@ -102,12 +104,37 @@ impl PrivateApt {
         suite: &str,
         dir: &Path,
     ) -> Result<PrivateApt> {
+        PrivateApt::with(voice, suite, debian.entry(suite)?, dir, Vec::new())
+    }
+
+    /// The same for packages of the board's architecture, its non-free firmware included.
+    pub(crate) fn for_board(
+        voice: Voice,
+        debian: &Debian,
+        suite: &str,
+        dir: &Path,
+    ) -> Result<PrivateApt> {
+        let entry = debian
+            .entry(suite)?
+            .replace("Components: main", "Components: main non-free-firmware");
+        let options = vec!["APT::Architecture=arm64", "APT::Architectures=arm64"];
+        PrivateApt::with(voice, suite, entry, dir, options)
+    }
+
+    fn with(
+        voice: Voice,
+        suite: &str,
+        entry: String,
+        dir: &Path,
+        options: Vec<&'static str>,
+    ) -> Result<PrivateApt> {
         for part in ["lists/partial", "archives/partial", "sources"] {
             fs::create_dir_all(dir.join(part))?;
         }
-        fs::write(dir.join("sources/pilm.sources"), debian.entry(suite)?)?;
+        fs::write(dir.join("sources/pilm.sources"), entry)?;
         let apt = PrivateApt {
             dir: dir.to_owned(),
+            options,
         };
         voice.run(
             &format!("Reading the package list of {suite}"),
@@ -123,6 +150,16 @@ impl PrivateApt {
             .args(["madison", package])
             .output()?;
         Ok(madison_versions(&String::from_utf8_lossy(&output.stdout)))
+    }
+
+    /// Packages that the newest `package` depends on.
+    pub(crate) fn depends(&self, package: &str) -> Result<Vec<String>> {
+        let output = self
+            .command("apt-cache")
+            .args(["depends", "--important", package])
+            .env("LC_ALL", "C")
+            .output()?;
+        Ok(depends_names(&String::from_utf8_lossy(&output.stdout)))
     }
 
     /// Downloads `package` and unpacks it, without installing, into `into`.
@@ -167,6 +204,9 @@ impl PrivateApt {
             // root's apt would change to a user that may not write here
             "APT::Sandbox::User=root".to_owned(),
         ] {
+            command.arg("-o").arg(option);
+        }
+        for option in &self.options {
             command.arg("-o").arg(option);
         }
         command
@@ -231,6 +271,13 @@ fn madison_versions(text: &str) -> Vec<String> {
     text.lines()
         .filter_map(|line| line.split('|').nth(1))
         .map(|version| version.trim().to_owned())
+        .collect()
+}
+
+fn depends_names(text: &str) -> Vec<String> {
+    text.lines()
+        .filter_map(|line| line.trim().strip_prefix("Depends: "))
+        .map(str::to_owned)
         .collect()
 }
 
@@ -408,6 +455,12 @@ mod tests {
         };
         let error = debian.entry("bookworm-backports").unwrap_err();
         assert!(error.to_string().contains("bookworm"));
+    }
+
+    #[test]
+    fn dependencies_are_read() {
+        let text = "linux-image-arm64\n  Depends: linux-image-6.12-arm64\n";
+        assert_eq!(depends_names(text), ["linux-image-6.12-arm64"]);
     }
 
     #[test]

@@ -1,0 +1,167 @@
+//! What the Raspberry Pi itself needs on the card: its firmware and the device tree.
+//!
+//! Out of Debian's packages `raspi-firmware` and, for the device tree, the arm64 kernel; cached under
+//! `target/`, never part of this project. Another source is a folder that the person names.
+
+use super::apt::{self, Debian, PrivateApt};
+use crate::card::CardFile;
+use crate::voice::Voice;
+use crate::workspace::output_dir;
+use anyhow::{Context, Result, bail, ensure};
+use std::fs;
+use std::path::{Path, PathBuf};
+
+/// Files that must be there, and what for.
+const NEEDED: [&str; 2] = ["start4.elf", "fixup4.dat"];
+/// Files that are taken along when they are there. The kernel comes right without them.
+const WELCOME: [&str; 3] = [
+    "bcm2711-rpi-4-b.dtb",
+    "overlays/disable-bt.dtbo",
+    "LICENCE.broadcom",
+];
+
+/// A release of 2026-04 or later: older ones do not start boards with the memory chips of 2025.
+const OLDEST: &str = "1.20260408";
+/// Where `raspi-firmware` is that recent.
+const FIRMWARE_SUITES: [&str; 2] = ["forky", "unstable"];
+/// A released kernel has this board's device tree.
+const KERNEL_SUITE: &str = "trixie";
+
+/// The board's files out of `dir`, as a person named it.
+///
+/// # Errors
+/// The folder lacks what the board needs.
+pub fn in_folder(dir: &Path) -> Result<Vec<CardFile>> {
+    for name in NEEDED {
+        ensure!(
+            dir.join(name).is_file(),
+            "{} has no {name}: name the boot folder of a Raspberry Pi OS card, or of a firmware release",
+            dir.display()
+        );
+    }
+    Ok(NEEDED
+        .iter()
+        .chain(&WELCOME)
+        .filter(|name| dir.join(name).is_file())
+        .map(|name| CardFile::path(name, dir.join(name)))
+        .collect())
+}
+
+/// The board's files out of the cache, filled from Debian's archive when it is empty.
+///
+/// # Errors
+/// They cannot be had from here; the message says what to do.
+pub fn ensure(voice: Voice) -> Result<Vec<CardFile>> {
+    let dir = output_dir().join("board-files");
+    if in_folder(&dir).is_err() || !dir.join(WELCOME[0]).is_file() {
+        download(voice, &dir).context(
+            "the Raspberry Pi's own firmware files are missing: \
+             name a folder that has them with --board-files DIR, or leave them out with --no-board-files",
+        )?;
+    }
+    in_folder(&dir)
+}
+
+fn download(voice: Voice, dir: &Path) -> Result<()> {
+    let debian = match Debian::detect() {
+        Some(debian) if apt::has_apt() => debian,
+        _ => bail!("they are Debian packages, and this is not Debian"),
+    };
+    fs::create_dir_all(dir)?;
+    let firmware = unpack_firmware(voice, &debian)?;
+    let doc = "usr/share/doc/raspi-firmware/copyright";
+    for name in NEEDED {
+        copy(
+            &firmware.join("usr/lib/raspi-firmware").join(name),
+            dir,
+            name,
+        )?;
+    }
+    copy(&firmware.join(doc), dir, "LICENCE.broadcom")?;
+    let tree = unpack_device_tree(voice, &debian)?;
+    copy(&tree, dir, WELCOME[0])?;
+    fs::remove_dir_all(scratch())?;
+    Ok(())
+}
+
+fn unpack_firmware(voice: Voice, debian: &Debian) -> Result<PathBuf> {
+    for suite in FIRMWARE_SUITES {
+        let apt = PrivateApt::for_board(voice, debian, suite, &scratch().join(suite))?;
+        let versions = apt.versions("raspi-firmware")?;
+        let Some(version) = versions.iter().find(|version| version.as_str() >= OLDEST) else {
+            continue;
+        };
+        let into = scratch().join("raspi-firmware");
+        apt.unpack(voice, "raspi-firmware", version, &into)?;
+        return Ok(into);
+    }
+    bail!(
+        "no raspi-firmware of {OLDEST} or later in {}",
+        FIRMWARE_SUITES.join(", ")
+    )
+}
+
+/// The device tree is a file of the kernel's package.
+fn unpack_device_tree(voice: Voice, debian: &Debian) -> Result<PathBuf> {
+    let apt = PrivateApt::for_board(voice, debian, KERNEL_SUITE, &scratch().join(KERNEL_SUITE))?;
+    let package = apt
+        .depends("linux-image-arm64")?
+        .into_iter()
+        .find(|name| name.starts_with("linux-image-"))
+        .context("linux-image-arm64 names no kernel")?;
+    let version = apt.versions(&package)?.into_iter().next();
+    let version = version.with_context(|| format!("{KERNEL_SUITE} has no {package}"))?;
+    let into = scratch().join("linux-image");
+    apt.unpack(voice, &package, &version, &into)?;
+    let release = package.trim_start_matches("linux-image-");
+    Ok(into.join(format!(
+        "usr/lib/linux-image-{release}/broadcom/{}",
+        WELCOME[0]
+    )))
+}
+
+fn scratch() -> PathBuf {
+    output_dir().join("setup/board-files")
+}
+
+fn copy(from: &Path, dir: &Path, name: &str) -> Result<()> {
+    fs::copy(from, dir.join(name)).with_context(|| format!("copying {}", from.display()))?;
+    Ok(())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_folder_without_the_firmware_is_refused_and_extras_are_taken_along() {
+        let dir = output_dir().join("board-files-tests");
+        let _ = fs::remove_dir_all(&dir);
+        fs::create_dir_all(dir.join("overlays")).unwrap();
+        fs::write(dir.join("start4.elf"), "s").unwrap();
+        assert!(
+            in_folder(&dir)
+                .unwrap_err()
+                .to_string()
+                .contains("fixup4.dat")
+        );
+        fs::write(dir.join("fixup4.dat"), "f").unwrap();
+        fs::write(dir.join("overlays/disable-bt.dtbo"), "o").unwrap();
+        fs::write(dir.join("bootcode.bin"), "not for this board").unwrap();
+        let names: Vec<_> = in_folder(&dir)
+            .unwrap()
+            .into_iter()
+            .map(|f| f.name)
+            .collect();
+        assert_eq!(
+            names,
+            ["start4.elf", "fixup4.dat", "overlays/disable-bt.dtbo"]
+        );
+    }
+
+    #[test]
+    fn debian_versions_of_the_firmware_compare_as_text() {
+        assert!("1.20260408+ds-1" >= OLDEST);
+        assert!("1.20240424+ds-6" < OLDEST);
+    }
+}
