@@ -1,4 +1,37 @@
-//! Card blocks to files.
+//! Card blocks to files: a read-only FAT16 and FAT32 reader for cards that strangers formatted.
+//!
+//! ```text
+//!   volume.rs      mount, list the root directory, open, read_at
+//!     │  mbr.rs         sector 0: partitions, or none, or something else by name     (pure)
+//!     │  boot_sector.rs a FAT volume's geometry, checked so that later sums hold     (pure)
+//!     │  fs_info.rs     free space, where it can be believed                         (pure)
+//!     │  directory.rs   32-byte entries to names and first clusters                  (pure)
+//!     │  chain.rs       cluster chain to runs of blocks, once per file
+//!     │  window.rs      read-ahead: one window for the FAT, one for data
+//!   device.rs      the trait BlockDevice
+//! ```
+//!
+//! A file's chain is resolved into runs when it is opened, so that a large `read_at` is one transfer
+//! per run, straight into the caller's buffer: the card's speed, with nothing in between. Nothing on
+//! the card is trusted: every number is checked before it is used, every walk has an end.
+//!
+//! Resources: Microsoft, FAT: General Overview of On-Disk Format, 1.03 (`fatgen103`).
 
 #![cfg_attr(target_os = "none", no_std)]
 #![forbid(unsafe_code)]
+
+extern crate alloc;
+
+pub mod boot_sector;
+pub mod chain;
+pub mod device;
+pub mod directory;
+pub mod error;
+pub mod fs_info;
+pub mod mbr;
+pub mod volume;
+mod window;
+
+pub use device::{BLOCK_BYTES, BlockDevice};
+pub use error::Error;
+pub use volume::{Entry, File, Volume};

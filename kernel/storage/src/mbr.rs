@@ -1,0 +1,187 @@
+//! Sector 0: where the FAT volume is, or what there is instead.
+//!
+//! Pure. A card has a partition table (MBR), or is one volume without a table ("superfloppy"), or
+//! is something that the Raspberry Pi's firmware cannot boot from either.
+
+use core::fmt;
+
+use crate::boot_sector::{self, BootSector};
+use crate::device::{Block, has_signature, u32_at};
+
+const TABLE: usize = 446;
+const ENTRY_BYTES: usize = 16;
+
+/// Partitions that may hold a FAT volume, in table order.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Candidates {
+    first_blocks: [Option<u32>; 4],
+}
+
+impl Candidates {
+    /// First blocks of the candidates.
+    pub fn first_blocks(&self) -> impl Iterator<Item = u32> {
+        self.first_blocks.into_iter().flatten()
+    }
+}
+
+/// Why sector 0 leads to no FAT volume.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Error {
+    /// Nothing but zeros, or nothing but ones: a card that was never formatted.
+    Blank,
+    /// No signature: no partition table and no file system that is known here.
+    NoTable,
+    /// A partition table without partitions.
+    NoPartition,
+    /// The protective table of a GUID partition table.
+    Gpt,
+    /// Partitions, none of a FAT type.
+    NoFat {
+        /// Partition types, 0 for unused entries.
+        types: [u8; 4],
+    },
+    /// The whole card is one file system of another kind.
+    Other(boot_sector::Other),
+}
+
+impl fmt::Display for Error {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Blank => f.write_str("the card is empty"),
+            Self::NoTable => f.write_str("the card has no partition table"),
+            Self::NoPartition => f.write_str("the card's partition table is empty"),
+            Self::Gpt => f.write_str("the card is partitioned with GPT"),
+            Self::NoFat { types } => {
+                f.write_str("the card has no FAT partition (found type")?;
+                for partition_type in types.iter().filter(|&&t| t != 0) {
+                    write!(f, " {partition_type:#04x}")?;
+                }
+                f.write_str(")")
+            }
+            Self::Other(other) => write!(f, "the card is formatted as {other}"),
+        }
+    }
+}
+
+/// Finds the volumes that may be FAT.
+pub fn parse(sector: &Block) -> Result<Candidates, Error> {
+    if let Some(other) = boot_sector::Other::recognise(sector) {
+        return Err(Error::Other(other));
+    }
+    if !has_signature(sector) {
+        let blank = sector.iter().all(|&b| b == sector[0]) && matches!(sector[0], 0 | 0xFF);
+        return Err(if blank { Error::Blank } else { Error::NoTable });
+    }
+    if BootSector::looks_like_one(sector) {
+        return Ok(Candidates {
+            first_blocks: [Some(0), None, None, None],
+        });
+    }
+
+    let mut types = [0; 4];
+    let mut candidates = Candidates::default();
+    for i in 0..4 {
+        let entry = &sector[TABLE + i * ENTRY_BYTES..][..ENTRY_BYTES];
+        let (status, partition_type, first_block) = (entry[0], entry[4], u32_at(entry, 8));
+        if partition_type == 0 {
+            continue;
+        }
+        if status & 0x7F != 0 {
+            // Only 0x00 and 0x80 exist: these bytes are no partition table.
+            return Err(Error::NoTable);
+        }
+        types[i] = partition_type;
+        if is_fat(partition_type) && first_block != 0 {
+            candidates.first_blocks[i] = Some(first_block);
+        }
+    }
+    if candidates.first_blocks().next().is_some() {
+        Ok(candidates)
+    } else if types.contains(&0xEE) {
+        Err(Error::Gpt)
+    } else if types == [0; 4] {
+        Err(Error::NoPartition)
+    } else {
+        Err(Error::NoFat { types })
+    }
+}
+
+/// First block of a partition of type 0x07, which is exFAT or NTFS, if there is one: its boot sector
+/// says which.
+pub fn exfat_or_ntfs(sector: &Block) -> Option<u32> {
+    let entries = sector[TABLE..TABLE + 4 * ENTRY_BYTES].chunks_exact(ENTRY_BYTES);
+    entries
+        .filter(|entry| entry[4] == 0x07)
+        .map(|entry| u32_at(entry, 8))
+        .next()
+}
+
+/// FAT12, FAT16 and FAT32 in all their spellings. A boot sector says which it is.
+fn is_fat(partition_type: u8) -> bool {
+    matches!(partition_type, 0x01 | 0x04 | 0x06 | 0x0B | 0x0C | 0x0E)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn table(entries: &[(u8, u8, u32)]) -> Block {
+        let mut sector = [0; 512];
+        for (i, &(status, partition_type, first)) in entries.iter().enumerate() {
+            let entry = &mut sector[TABLE + i * 16..][..16];
+            entry[0] = status;
+            entry[4] = partition_type;
+            entry[8..12].copy_from_slice(&first.to_le_bytes());
+            entry[12..16].copy_from_slice(&1000u32.to_le_bytes());
+        }
+        sector[510..].copy_from_slice(&[0x55, 0xAA]);
+        sector
+    }
+
+    fn first_blocks(sector: &Block) -> Vec<u32> {
+        parse(sector).unwrap().first_blocks().collect()
+    }
+
+    #[test]
+    fn fat_partitions_in_table_order() {
+        let sector = table(&[(0x80, 0x0C, 8192), (0, 0x83, 532_480)]);
+        assert_eq!(first_blocks(&sector), [8192]);
+        let sector = table(&[(0, 0x83, 2048), (0, 0x0B, 4096), (0, 0, 0), (0, 0x0E, 9000)]);
+        assert_eq!(first_blocks(&sector), [4096, 9000]);
+        // A hybrid table counts by what it has.
+        let sector = table(&[(0, 0xEE, 1), (0, 0x0C, 2048)]);
+        assert_eq!(first_blocks(&sector), [2048]);
+    }
+
+    #[test]
+    fn cards_without_fat_are_named() {
+        assert_eq!(parse(&[0; 512]), Err(Error::Blank));
+        assert_eq!(parse(&[0xFF; 512]), Err(Error::Blank));
+        assert_eq!(parse(&[0x17; 512]), Err(Error::NoTable));
+        assert_eq!(parse(&table(&[])), Err(Error::NoPartition));
+        assert_eq!(parse(&table(&[(0, 0xEE, 1)])), Err(Error::Gpt));
+        let types = [0x07, 0x83, 0, 0];
+        let sector = table(&[(0, 0x07, 2048), (0, 0x83, 4096)]);
+        assert_eq!(parse(&sector), Err(Error::NoFat { types }));
+        assert_eq!(exfat_or_ntfs(&sector), Some(2048));
+        assert_eq!(exfat_or_ntfs(&table(&[(0, 0x0C, 1)])), None);
+        assert_eq!(
+            Error::NoFat { types }.to_string(),
+            "the card has no FAT partition (found type 0x07 0x83)"
+        );
+        // A status byte that no table has.
+        assert_eq!(parse(&table(&[(0x12, 0x0C, 1)])), Err(Error::NoTable));
+        // A FAT partition that would start at the table itself.
+        let types = [0x0C, 0, 0, 0];
+        assert_eq!(parse(&table(&[(0, 0x0C, 0)])), Err(Error::NoFat { types }));
+    }
+
+    #[test]
+    fn a_file_system_of_another_kind_on_the_whole_card() {
+        let mut sector = table(&[]);
+        sector[3..11].copy_from_slice(b"EXFAT   ");
+        let exfat = Error::Other(boot_sector::Other::ExFat);
+        assert_eq!(parse(&sector), Err(exfat));
+        assert_eq!(exfat.to_string(), "the card is formatted as exFAT");
+    }
+}

@@ -1,0 +1,422 @@
+//! Whole cards, formatted by another implementation: mounted, listed, read.
+
+mod images;
+
+use std::io::{Cursor, Seek, SeekFrom, Write};
+
+use images::{
+    BadBlock, Card, FAT16, FAT32, Format, PARTITION, SparseFile, format, pattern, ram_card, write,
+    write_interleaved,
+};
+use storage::boot_sector::{self, FatType, Other};
+use storage::{BlockDevice, Error, File, Volume, mbr};
+
+const MIB: usize = 1 << 20;
+
+fn names(entries: &[storage::Entry]) -> Vec<&str> {
+    entries.iter().map(|e| e.name.as_str()).collect()
+}
+
+fn read_all<D: BlockDevice>(volume: &mut Volume<D>, file: &File) -> Vec<u8> {
+    let mut bytes = vec![0; file.len_bytes() as usize];
+    volume.read_at(file, 0, &mut bytes).unwrap();
+    bytes
+}
+
+#[test]
+fn files_of_every_format_come_back() {
+    let model = pattern(1, 3 * MIB + 777);
+    for options in [
+        FAT32,
+        FAT16,
+        Format {
+            first_block: 0,
+            ..FAT32
+        },
+        Format {
+            first_block: 0,
+            ..FAT16
+        },
+        Format {
+            first_block: 63,
+            cluster_bytes: 4096,
+            ..FAT16
+        },
+    ] {
+        let card = ram_card(64 * MIB, options, |fs| {
+            write(fs, "SmolLM2-135M-Instruct.Q8_0.gguf", &model);
+            write(fs, "pilm.txt", b"model = smollm2\n");
+            write(fs, "empty.gguf", b"");
+        });
+        let mut volume = Volume::mount(card).unwrap();
+        let expected = match options.fat_type {
+            fatfs::FatType::Fat32 => FatType::Fat32,
+            _ => FatType::Fat16,
+        };
+        assert_eq!(volume.geometry().fat_type, expected);
+        assert!(volume.was_ejected_cleanly());
+        let models = volume.list_models().unwrap();
+        assert_eq!(
+            names(&models),
+            ["SmolLM2-135M-Instruct.Q8_0.gguf", "empty.gguf"]
+        );
+        let file = volume.open("smollm2-135m-instruct.q8_0.GGUF").unwrap();
+        assert_eq!(file.name(), "SmolLM2-135M-Instruct.Q8_0.gguf");
+        assert_eq!(file.n_pieces(), 1);
+        assert!(read_all(&mut volume, &file) == model);
+        let file = volume.open("PILM.TXT").unwrap();
+        assert_eq!(read_all(&mut volume, &file), b"model = smollm2\n");
+        let file = volume.open("empty.gguf").unwrap();
+        assert_eq!(file.len_bytes(), 0);
+        volume.read_at(&file, 0, &mut []).unwrap();
+    }
+}
+
+#[test]
+fn any_piece_of_a_file_can_be_read() {
+    let bytes = pattern(2, 2 * MIB + 100);
+    for alignment in [1, 64] {
+        let mut card = ram_card(64 * MIB, FAT32, |fs| write(fs, "a.gguf", &bytes));
+        card.alignment = alignment;
+        let mut volume = Volume::mount(card).unwrap();
+        let file = volume.open("a.gguf").unwrap();
+        let mut memory = vec![0; bytes.len() + 64];
+        let mut at = 1;
+        for len in [1, 511, 512, 513, 4096, 65_536, MIB, MIB + 513, 2 * MIB] {
+            for misalignment in [0, 1, 64] {
+                for offset in [
+                    0,
+                    512.min(bytes.len() - len),
+                    at % (bytes.len() - len),
+                    bytes.len() - len,
+                ] {
+                    let buf = &mut memory[misalignment..][..len];
+                    volume.read_at(&file, offset as u64, buf).unwrap();
+                    assert!(buf == &bytes[offset..offset + len], "{len} at {offset}");
+                    at = (at * 31 + 7) % 1_000_003;
+                }
+            }
+        }
+    }
+}
+
+#[test]
+fn large_reads_are_few_and_straight() {
+    let bytes = pattern(3, 24 * MIB);
+    let card = ram_card(64 * MIB, FAT16, |fs| write(fs, "a.gguf", &bytes));
+    let mut volume = Volume::mount(card).unwrap();
+    let file = volume.open("a.gguf").unwrap();
+    let before = volume.device().reads.len();
+    let mut buf = vec![0; 8 * MIB];
+    for part in 0..3 {
+        volume
+            .read_at(&file, (part * buf.len()) as u64, &mut buf)
+            .unwrap();
+        assert!(buf == bytes[part * buf.len()..][..buf.len()]);
+    }
+    let lengths: Vec<usize> = volume.device().reads[before..]
+        .iter()
+        .map(|r| r.1)
+        .collect();
+    assert_eq!(lengths, [8 * MIB / 512; 3]);
+
+    // Small steps grow the window to 1 MiB: 4 KiB, 8, 16, ... 1 MiB, then 1 MiB each.
+    let before = volume.device().reads.len();
+    let mut buf = vec![0; 10_000];
+    for (part, expected) in bytes.chunks(10_000).enumerate() {
+        let buf = &mut buf[..expected.len()];
+        volume.read_at(&file, part as u64 * 10_000, buf).unwrap();
+        assert!(buf == expected);
+    }
+    let reads = &volume.device().reads[before..];
+    assert_eq!(reads.iter().map(|r| r.1).sum::<usize>(), 24 * MIB / 512);
+    assert_eq!(reads.iter().filter(|r| r.1 == MIB / 512).count(), 23);
+}
+
+#[test]
+fn fragmented_files_come_back() {
+    let contents = [pattern(4, 3 * MIB + 5), pattern(5, 2 * MIB)];
+    let card = ram_card(64 * MIB, FAT32, |fs| {
+        let slices = [&contents[0][..], &contents[1][..]];
+        write_interleaved(fs, ["one.gguf", "two.gguf"], slices, 512);
+    });
+    let mut volume = Volume::mount(card).unwrap();
+    for (name, bytes) in ["one.gguf", "two.gguf"].iter().zip(&contents) {
+        let file = volume.open(name).unwrap();
+        assert!(file.n_pieces() >= 4096, "{}", file.n_pieces());
+        assert!(&read_all(&mut volume, &file) == bytes);
+        let mut buf = vec![0; 700_001];
+        volume.read_at(&file, 123_457, &mut buf).unwrap();
+        assert!(buf == bytes[123_457..][..buf.len()]);
+    }
+}
+
+#[test]
+fn a_card_of_four_gibibytes() {
+    let mut sparse = SparseFile::new("four-gib.img", 4 << 30);
+    let model = pattern(6, 9 * MIB);
+    let options = Format {
+        cluster_bytes: 32_768,
+        ..FAT32
+    };
+    format(&mut sparse.file, options, |fs| {
+        write(fs, "first.gguf", &pattern(7, MIB));
+        write(fs, "model.gguf", &model);
+    });
+    let mut volume = Volume::mount(Card::new(&sparse.file)).unwrap();
+    assert_eq!(volume.device().n_blocks(), 1 << 23);
+    assert!(volume.free_bytes().unwrap() > 4_000_000_000);
+    let file = volume.open("model.gguf").unwrap();
+    assert!(read_all(&mut volume, &file) == model);
+}
+
+#[test]
+fn the_longest_file_that_fat_has() {
+    // The chain of 4 GiB - 1 bytes in clusters of 64 KiB, written by hand: cluster 3 to the end.
+    let mut sparse = SparseFile::new("longest.img", 8 << 30);
+    let options = Format {
+        cluster_bytes: 65_536,
+        ..FAT32
+    };
+    format(&mut sparse.file, options, |fs| {
+        write(fs, "big.gguf", b"start")
+    });
+    let mut volume = Volume::mount(Card::new(&sparse.file)).unwrap();
+    let first = volume.open("big.gguf").unwrap();
+    assert_eq!(first.len_bytes(), 5);
+    let geometry = *volume.geometry();
+    drop(volume);
+
+    let root = geometry.cluster_first_block(2) * 512;
+    let mut directory = [0; 512];
+    let mut card = Card::new(&sparse.file);
+    card.read_blocks(root / 512, &mut directory).unwrap();
+    let at = directory
+        .chunks(32)
+        .position(|e| e.starts_with(b"BIG"))
+        .unwrap()
+        * 32;
+    let cluster = u16::from_le_bytes([directory[at + 26], directory[at + 27]]);
+    directory[at + 28..at + 32].fill(0xFF);
+    let n_clusters = 65_536u32;
+    let mut chain: Vec<u8> = (1..n_clusters)
+        .flat_map(|i| (u32::from(cluster) + i).to_le_bytes())
+        .collect();
+    chain.extend(0x0FFF_FFFFu32.to_le_bytes());
+    let mut put = |at: u64, bytes: &[u8]| {
+        sparse.file.seek(SeekFrom::Start(at)).unwrap();
+        sparse.file.write_all(bytes).unwrap();
+    };
+    put(root, &directory);
+    put(
+        geometry.fat_first_block * 512 + u64::from(cluster) * 4,
+        &chain,
+    );
+    let start = geometry.cluster_first_block(cluster.into()) * 512;
+    put(start + 0xFFFF_FFF0, b"the last bytes!");
+
+    let mut volume = Volume::mount(Card::new(&sparse.file)).unwrap();
+    let file = volume.open("big.gguf").unwrap();
+    assert_eq!((file.len_bytes(), file.n_pieces()), (0xFFFF_FFFF, 1));
+    let mut tail = [0; 15];
+    volume.read_at(&file, 0xFFFF_FFF0, &mut tail).unwrap();
+    assert_eq!(&tail, b"the last bytes!");
+    let error = volume.read_at(&file, 0xFFFF_FFF1, &mut tail).unwrap_err();
+    assert_eq!(
+        error.to_string(),
+        "big.gguf ends at byte 4294967295 but bytes 4294967281 to 4294967296 are needed: copy it again"
+    );
+}
+
+#[test]
+fn a_crowded_root_directory() {
+    let name = |i: usize| format!("A rather long name of a file, number {i:04}.txt");
+    let card = ram_card(64 * MIB, FAT32, |fs| {
+        fs.root_dir().create_dir("overlays").unwrap();
+        for i in 0..600 {
+            write(fs, &name(i), name(i).as_bytes());
+        }
+        write(fs, "модель 模型.GGUF", b"last");
+        write(fs, "._model.gguf", b"what macOS leaves");
+        write(fs, "gguf", b"");
+        write(fs, ".gguf", b"hidden, but a model");
+    });
+    let mut volume = Volume::mount(card).unwrap();
+    assert_eq!(volume.list().unwrap().len(), 604);
+    let models = volume.list_models().unwrap();
+    assert_eq!(names(&models), [".gguf", "модель 模型.GGUF"]);
+    for i in [0, 1, 299, 599] {
+        let file = volume.open(&name(i).to_uppercase()).unwrap();
+        assert_eq!(read_all(&mut volume, &file), name(i).as_bytes());
+    }
+    let missing = volume.open("overlays").unwrap_err();
+    assert_eq!(
+        missing.to_string(),
+        "no file \"overlays\" in the card's root directory: see the names with /models"
+    );
+}
+
+#[test]
+fn a_card_without_a_model_says_so() {
+    let card = ram_card(64 * MIB, FAT32, |fs| {
+        write(fs, "config.txt", b"arm_64bit=1");
+        write(fs, "._model.gguf", b"");
+    });
+    let error = Volume::mount(card).unwrap().list_models().unwrap_err();
+    assert_eq!(error, Error::NoModel { n_files: 2 });
+    assert_eq!(
+        error.to_string(),
+        "no *.gguf file in the card's root directory (files there: 2): copy a model to it"
+    );
+}
+
+fn mount_error(bytes: Vec<u8>) -> Error<BadBlock> {
+    Volume::mount(Card::new(Cursor::new(bytes))).unwrap_err()
+}
+
+#[test]
+fn cards_that_are_no_fat_volume_are_named() {
+    let with_type = |partition_type: u8, oem: &[u8; 8]| {
+        let mut bytes = vec![0; 4 * MIB];
+        bytes[446 + 4] = partition_type;
+        bytes[446 + 8] = 8;
+        bytes[510..512].copy_from_slice(&[0x55, 0xAA]);
+        bytes[8 * 512 + 3..][..8].copy_from_slice(oem);
+        mount_error(bytes).to_string()
+    };
+    let format = ": format it as FAT32 with an MBR partition table";
+    let cases = [
+        (mount_error(vec![0; MIB]).to_string(), "the card is empty"),
+        (mount_error(Vec::new()).to_string(), "the card is empty"),
+        (
+            mount_error(vec![9; MIB]).to_string(),
+            "the card has no partition table",
+        ),
+        (
+            with_type(0, b"        "),
+            "the card's partition table is empty",
+        ),
+        (
+            with_type(0xEE, b"        "),
+            "the card is partitioned with GPT",
+        ),
+        (
+            with_type(0x83, b"        "),
+            "the card has no FAT partition (found type 0x83)",
+        ),
+        (
+            with_type(0x07, b"NTFS    "),
+            "the card is formatted as NTFS",
+        ),
+        (
+            with_type(0x0C, b"        "),
+            "the FAT partition is not formatted",
+        ),
+    ];
+    for (line, expected) in cases {
+        assert_eq!(line, format!("{expected}{format}"));
+    }
+    let exfat =
+        format!("the card is formatted as exFAT{format} (cards above 32 GB come with exFAT)");
+    assert_eq!(with_type(0x07, b"EXFAT   "), exfat);
+    assert_eq!(with_type(0x0C, b"EXFAT   "), exfat);
+    assert_eq!(
+        mount_error({
+            let mut bytes = vec![0; MIB];
+            bytes[3..11].copy_from_slice(b"EXFAT   ");
+            bytes
+        }),
+        Error::Partition(mbr::Error::Other(Other::ExFat))
+    );
+}
+
+#[test]
+fn a_volume_larger_than_its_card_is_refused() {
+    let mut bytes = ram_card(64 * MIB, FAT32, |_| {}).medium.into_inner();
+    bytes.truncate(48 * MIB);
+    let n_blocks = bytes.len() as u64 / 512;
+    let error = mount_error(bytes);
+    assert_eq!(
+        error,
+        Error::Format(boot_sector::Error::BeyondCard {
+            end: 131_072,
+            n_blocks
+        })
+    );
+}
+
+#[test]
+fn the_second_partition_is_tried_too() {
+    let card = ram_card(64 * MIB, FAT32, |fs| write(fs, "a.gguf", b"x"));
+    let mut bytes = card.medium.into_inner();
+    bytes.copy_within(446..462, 462);
+    // A first partition of a FAT type that was never formatted.
+    bytes[446 + 8..446 + 12].copy_from_slice(&100u32.to_le_bytes());
+    let mut volume = Volume::mount(Card::new(Cursor::new(bytes))).unwrap();
+    assert_eq!(names(&volume.list_models().unwrap()), ["a.gguf"]);
+}
+
+#[test]
+fn damage_is_found_when_a_file_is_opened() {
+    let card = ram_card(64 * MIB, FAT32, |fs| write(fs, "a.gguf", &pattern(8, MIB)));
+    let geometry = *Volume::mount(card).unwrap().geometry();
+    let table = geometry.fat_first_block as usize * 512;
+    let open = |change: &dyn Fn(&mut [u8])| {
+        let card = ram_card(64 * MIB, FAT32, |fs| write(fs, "a.gguf", &pattern(8, MIB)));
+        let mut bytes = card.medium.into_inner();
+        change(&mut bytes);
+        let mut volume = Volume::mount(Card::new(Cursor::new(bytes))).unwrap();
+        volume.open("a.gguf").map(|_| ()).map_err(|e| e.to_string())
+    };
+    assert_eq!(open(&|_| {}), Ok(()));
+    let damaged = "a.gguf is damaged: ";
+    let cut = open(&|bytes| bytes[table + 100 * 4..][..4].fill(0));
+    let cause = "only 98 of its 2048 clusters are on the card";
+    assert_eq!(cut, Err(format!("{damaged}{cause}: copy the file again")));
+    let circle = open(&|bytes| bytes[table + 100 * 4..][..4].copy_from_slice(&[50, 0, 0, 0]));
+    let cause = "its cluster chain runs in a circle";
+    assert_eq!(
+        circle,
+        Err(format!("{damaged}{cause}: copy the file again"))
+    );
+}
+
+#[test]
+fn an_unclean_card_is_noticed() {
+    let card = ram_card(64 * MIB, FAT32, |_| {});
+    let geometry = *Volume::mount(card).unwrap().geometry();
+    let mut bytes = ram_card(64 * MIB, FAT32, |_| {}).medium.into_inner();
+    bytes[geometry.fat_first_block as usize * 512 + 7] &= !0x08;
+    let volume = Volume::mount(Card::new(Cursor::new(bytes))).unwrap();
+    assert!(!volume.was_ejected_cleanly());
+    let mut bytes = ram_card(64 * MIB, FAT16, |_| {}).medium.into_inner();
+    bytes[PARTITION as usize * 512 + 37] = 1;
+    let volume = Volume::mount(Card::new(Cursor::new(bytes))).unwrap();
+    assert!(!volume.was_ejected_cleanly());
+}
+
+#[test]
+fn a_block_that_cannot_be_read_is_reported_and_can_be_retried() {
+    let bytes = pattern(9, 3 * MIB);
+    let mut card = ram_card(64 * MIB, FAT32, |fs| write(fs, "a.gguf", &bytes));
+    card.bad = 0..1;
+    assert_eq!(
+        Volume::mount(&mut card).unwrap_err(),
+        Error::Device(BadBlock(0))
+    );
+    card.bad = 0..0;
+    let mut volume = Volume::mount(card).unwrap();
+    let file = volume.open("a.gguf").unwrap();
+    let mut card = volume.unmount();
+    let last = card.reads.last().unwrap().0;
+    card.bad = last + 2000..last + 2001;
+    let mut volume = Volume::mount(card).unwrap();
+    let mut buf = vec![0; bytes.len()];
+    let error = volume.read_at(&file, 0, &mut buf).unwrap_err();
+    assert_eq!(error, Error::Device(BadBlock(last + 2000)));
+    let mut card = volume.unmount();
+    card.bad = 0..0;
+    let mut volume = Volume::mount(card).unwrap();
+    volume.read_at(&file, 0, &mut buf).unwrap();
+    assert!(buf == bytes);
+}
