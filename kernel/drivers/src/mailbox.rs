@@ -261,7 +261,7 @@ pub(crate) mod fake {
                 .map(Readable::get)
                 .collect();
             if let Some(answer) = (self.script)(words[2].get(), &value) {
-                words[4].set(RESPONSE | 4 * answer.len() as u32);
+                words[4].set(RESPONSE | (4 * answer.len() as u32));
                 for (word, value) in words[HEAD_WORDS..].iter().zip(answer).take(value_words) {
                     word.set(value);
                 }

@@ -69,15 +69,10 @@ pub struct Sdhci<W, C, B> {
     rails: Rails,
 }
 
-impl<C: Clock, B: Board> Sdhci<Mmio<Block>, C, B> {
-    /// The controller whose registers are at `addr`.
-    ///
-    /// # Safety
-    /// As [`Mmio::new`], with an SDHCI block at `addr`.
-    pub const unsafe fn new(addr: usize, clock: C, board: B) -> Self {
-        // SAFETY: the caller's promise is `Mmio::new`'s.
-        let words = unsafe { Mmio::new(addr) };
-        Self::on(words, clock, board)
+impl<C, B> Sdhci<Mmio<Block>, C, B> {
+    /// The controller with these registers.
+    pub const fn new(registers: Mmio<Block>, clock: C, board: B) -> Self {
+        Self::on(registers, clock, board)
     }
 }
 
