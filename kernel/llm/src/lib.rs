@@ -5,8 +5,14 @@
 
 extern crate alloc;
 
+pub mod blocks;
 pub mod config;
+pub mod engine;
 pub mod gguf;
+pub mod kv_cache;
+pub mod models;
+pub mod run_state;
 pub mod sampler;
 pub mod source;
 pub mod tokenizer;
+pub mod weights;

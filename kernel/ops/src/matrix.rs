@@ -2,6 +2,7 @@
 
 use core::fmt;
 use core::ops::Range;
+use core::sync::atomic::{AtomicUsize, Ordering};
 
 use crate::GgmlType;
 use crate::activations::{Activations, TILE};
@@ -11,6 +12,7 @@ use crate::lanes::{F32x4, flat_mut};
 use crate::packed::float::{Bf16, Chunk16, Chunk32, F16, F32, Float};
 use crate::packed::q8_0::{self, Q8_0};
 use crate::packed::{GROUP, Quantised};
+use crate::parallel::{Cores, Shared};
 
 /// Packed rows by type.
 enum Rows<'a> {
@@ -164,14 +166,20 @@ impl<'a> Matrix<'a> {
         self.cols / self.ggml_type.block_len() * self.ggml_type.block_bytes()
     }
 
-    /// Packs whole rows of the file from row `first_row` on, which begins a group.
+    /// Whether matrices can have this type.
+    pub fn supports(ggml_type: GgmlType) -> bool {
+        use GgmlType as T;
+        matches!(ggml_type, T::F32 | T::F16 | T::BF16 | T::Q8_0)
+    }
+
+    /// Packs whole rows of the file from row `first_row` on, which begins a group, on all cores.
     ///
     /// # Errors
     /// [`Error::BadScale`].
     ///
     /// # Panics
     /// When the rows begin within a group or lie outside of the matrix.
-    pub fn pack(&mut self, first_row: usize, bytes: &[u8]) -> Result<(), Error> {
+    pub fn pack(&mut self, first_row: usize, bytes: &[u8], cores: &dyn Cores) -> Result<(), Error> {
         assert!(
             first_row.is_multiple_of(GROUP),
             "row {first_row} begins no group"
@@ -181,26 +189,23 @@ impl<'a> Matrix<'a> {
             first_row + bytes.len() / row_bytes <= self.rows,
             "rows beyond the matrix"
         );
-        let groups = bytes.chunks(GROUP * row_bytes);
-        by_format!(&mut self.packed, (rows, Format) {
+        let groups = first_row / GROUP..(first_row + bytes.len() / row_bytes).div_ceil(GROUP);
+        let file = FileRows { bytes, row_bytes };
+        let bad = by_format!(&mut self.packed, (rows, Format) {
             let len = self.cols.div_ceil(64);
-            let rows = rows[first_row / GROUP * len..].chunks_exact_mut(len);
-            for (g, (group, bytes)) in rows.zip(groups).enumerate() {
-                for (r, row) in bytes.chunks_exact(row_bytes).enumerate() {
-                    Format::pack_row(row, r, group);
-                }
-                check_scales::<Format>(group, first_row + g * GROUP)?;
-            }
+            let rows = &mut rows[groups.start * len..groups.end * len];
+            pack_groups(rows, len, file, cores, Format::pack_row, has_bad_scale::<Format>)
         }, {
             let len = self.cols.div_ceil(16);
-            let rows = rows[first_row / GROUP * len..].chunks_exact_mut(len);
-            for (group, bytes) in rows.zip(groups) {
-                for (r, row) in bytes.chunks_exact(row_bytes).enumerate() {
-                    Format::pack_row(row, r, group);
-                }
-            }
+            let rows = &mut rows[groups.start * len..groups.end * len];
+            pack_groups(rows, len, file, cores, Format::pack_row, |_, _| false)
         });
-        Ok(())
+        match bad {
+            Some(row) => Err(Error::BadScale {
+                row: first_row + row,
+            }),
+            None => Ok(()),
+        }
     }
 
     /// `out = W[groups] · x`: the groups' part of a panel of `x.n_tokens` tokens.
@@ -268,17 +273,46 @@ impl<'a> Matrix<'a> {
     }
 }
 
-/// Refuses a group with a scale or minimum that is infinite or NaN.
-fn check_scales<Q: Quantised>(group: &[Q::Pair], first_row: usize) -> Result<(), Error> {
-    for pair in group {
-        for j in 0..2 {
-            let (d, m) = (Q::scales(pair, j), Q::minima(pair, j));
-            for r in 0..GROUP {
-                if !d[r].is_finite() || !m[r].is_finite() {
-                    return Err(Error::BadScale { row: first_row + r });
+/// Whole rows as they stand in the file.
+#[derive(Clone, Copy)]
+struct FileRows<'b> {
+    bytes: &'b [u8],
+    row_bytes: usize,
+}
+
+/// Packs rows into groups of `len` elements on all cores, and returns the first bad row.
+fn pack_groups<T: Send + Sync>(
+    rows: &mut [T],
+    len: usize,
+    file: FileRows<'_>,
+    cores: &dyn Cores,
+    pack_row: fn(&[u8], usize, &mut [T]),
+    is_bad: fn(&[T], usize) -> bool,
+) -> Option<usize> {
+    let n_groups = rows.len() / len;
+    let rows = Shared::new(rows);
+    let bad = AtomicUsize::new(usize::MAX);
+    let group_bytes = GROUP * file.row_bytes;
+    cores.run(&|core| {
+        let (groups, rows) = core.part(&rows, n_groups, len, 0);
+        for (g, group) in groups.zip(rows.chunks_exact_mut(len)) {
+            let from = g * group_bytes;
+            let bytes = &file.bytes[from..file.bytes.len().min(from + group_bytes)];
+            for (r, row) in bytes.chunks_exact(file.row_bytes).enumerate() {
+                pack_row(row, r, group);
+                if is_bad(group, r) {
+                    bad.fetch_min(g * GROUP + r, Ordering::Relaxed);
                 }
             }
         }
-    }
-    Ok(())
+    });
+    let bad = bad.into_inner();
+    (bad != usize::MAX).then_some(bad)
+}
+
+/// Whether a scale or minimum of row `r` is infinite or NaN.
+fn has_bad_scale<Q: Quantised>(group: &[Q::Pair], r: usize) -> bool {
+    group.iter().any(|pair| {
+        (0..2).any(|j| !Q::scales(pair, j)[r].is_finite() || !Q::minima(pair, j)[r].is_finite())
+    })
 }

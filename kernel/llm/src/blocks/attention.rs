@@ -1,0 +1,244 @@
+//! Grouped-query attention (Ainslie et al. 2023, arXiv:2305.13245) over blocks of 64 positions.
+//!
+//! The unit of work is an *item*: one KV head's keys and values of one block. Whoever has the last
+//! block's item also appends the new positions to it. An item leaves one partial result per
+//! query; [`merge_heads`] joins them in ascending order of blocks, so that who worked on what
+//! cannot be seen in the result.
+
+use core::ops::Range;
+
+use ops::lanes::F32x4;
+use ops::parallel::{Core, Shared};
+use ops::scalar::attention::{BLOCK, KvF16, KvF32, KvFormat, partial_len, unit_len};
+use ops::{Matrix, dispatch};
+
+use super::rotary::Rotary;
+use crate::config::Config;
+use crate::kv_cache::Units;
+use crate::run_state::{RunState, Scratch};
+
+/// Shapes of one attention step.
+pub struct Shape {
+    n_heads: usize,
+    n_kv_heads: usize,
+    head_dim: usize,
+    /// First position of the batch.
+    pos: usize,
+    /// Tokens in the batch.
+    n: usize,
+}
+
+impl Shape {
+    /// The step of `n` tokens from position `pos` on.
+    pub fn new(config: &Config, pos: usize, n: usize) -> Self {
+        let Config {
+            n_heads,
+            n_kv_heads,
+            head_dim,
+            ..
+        } = *config;
+        Shape {
+            n_heads,
+            n_kv_heads,
+            head_dim,
+            pos,
+            n,
+        }
+    }
+
+    /// Query heads that share a KV head.
+    fn group(&self) -> usize {
+        self.n_heads / self.n_kv_heads
+    }
+
+    fn lanes(&self) -> usize {
+        self.head_dim / 4
+    }
+
+    /// Blocks that hold the positions up to token `t`'s.
+    fn blocks_for(&self, t: usize) -> usize {
+        (self.pos + t) / BLOCK + 1
+    }
+
+    fn n_items(&self) -> usize {
+        self.blocks_for(self.n - 1) * self.n_kv_heads
+    }
+
+    /// Elements of one item's partial results.
+    fn partials_per_item(&self) -> usize {
+        self.n * self.group() * partial_len(self.head_dim)
+    }
+
+    /// Position where block `b`'s part of the batch starts, as a token number.
+    fn first_token(&self, b: usize) -> usize {
+        (b * BLOCK).saturating_sub(self.pos)
+    }
+
+    /// Lanes of head `head` of `qkv`'s queries, keys or values, `before` heads standing before it.
+    fn head_range(&self, head: usize) -> Range<usize> {
+        let len = self.lanes() * self.n;
+        head * len..(head + 1) * len
+    }
+}
+
+/// Most elements that the partial results of a batch of `n` tokens at the end of `context_len`
+/// positions take.
+pub fn max_partials(config: &Config, n: usize, context_len: usize) -> usize {
+    let shape = Shape::new(config, context_len.saturating_sub(n), n);
+    shape.n_items() * shape.partials_per_item()
+}
+
+/// Appends the batch's keys and values, and attends each of this core's items.
+///
+/// The queries, keys and values come from `state.qkv`, not yet rotated, and the partial results go
+/// to `state.partials`.
+pub fn attend_items(
+    core: &Core<'_>,
+    shape: &Shape,
+    rotary: &Rotary<'_>,
+    own: &mut Scratch<'_>,
+    turn: usize,
+    state: &RunState<'_>,
+    units: &Units<'_>,
+) {
+    match units {
+        Units::F16(units) => attend::<KvF16>(core, shape, rotary, own, turn, state, units),
+        Units::F32(units) => attend::<KvF32>(core, shape, rotary, own, turn, state, units),
+    }
+}
+
+fn attend<K: KvFormat>(
+    core: &Core<'_>,
+    shape: &Shape,
+    rotary: &Rotary<'_>,
+    own: &mut Scratch<'_>,
+    turn: usize,
+    state: &RunState<'_>,
+    units: &Shared<'_, K::Lane>,
+) {
+    let qkv = core.read(&state.qkv);
+    let unit_len = unit_len(shape.head_dim);
+    let (items, units) = core.part(units, shape.n_items(), unit_len, turn);
+    let (_, partials) = core.part(
+        &state.partials,
+        shape.n_items(),
+        shape.partials_per_item(),
+        turn,
+    );
+    own.count_attention_blocks(items.len());
+    rotate_queries(shape, rotary, own, &items, qkv);
+    let partials = partials.chunks_exact_mut(shape.partials_per_item());
+    for ((item, unit), partials) in items.zip(units.chunks_exact_mut(unit_len)).zip(partials) {
+        let (block, kv_head) = (item / shape.n_kv_heads, item % shape.n_kv_heads);
+        append::<K>(shape, rotary, own, block, kv_head, qkv, unit);
+        attend_item::<K>(shape, own, block, kv_head, unit, partials);
+    }
+}
+
+/// Rotates and scales the queries of every KV head that `items` touch.
+fn rotate_queries(
+    shape: &Shape,
+    rotary: &Rotary<'_>,
+    own: &mut Scratch<'_>,
+    items: &Range<usize>,
+    qkv: &[F32x4],
+) {
+    let scale = 1.0 / libm::sqrtf(shape.head_dim as f32);
+    for head in 0..shape.n_heads {
+        let (kv_head, in_group) = (head / shape.group(), head % shape.group());
+        if !items
+            .clone()
+            .take(shape.n_kv_heads)
+            .any(|item| item % shape.n_kv_heads == kv_head)
+        {
+            continue;
+        }
+        let queries = &qkv[shape.head_range(head)];
+        for t in 0..shape.n {
+            let row = (kv_head * shape.n + t) * shape.group() + in_group;
+            let out = &mut own.queries[row * shape.lanes()..][..shape.lanes()];
+            rotary.apply(queries, shape.n, t, shape.pos + t, scale, out);
+        }
+    }
+}
+
+/// Puts the keys and values of the batch that fall on `block` into its unit.
+fn append<K: KvFormat>(
+    shape: &Shape,
+    rotary: &Rotary<'_>,
+    own: &mut Scratch<'_>,
+    block: usize,
+    kv_head: usize,
+    qkv: &[F32x4],
+    unit: &mut [K::Lane],
+) {
+    let keys = &qkv[shape.head_range(shape.n_heads + kv_head)];
+    let values = &qkv[shape.head_range(shape.n_heads + shape.n_kv_heads + kv_head)];
+    let until = ((block + 1) * BLOCK).saturating_sub(shape.pos).min(shape.n);
+    for t in shape.first_token(block)..until {
+        let position = shape.pos + t;
+        let key = &mut own.vector[..shape.lanes()];
+        rotary.apply(keys, shape.n, t, position, 1.0, key);
+        dispatch::append::<K>(unit, position % BLOCK, key, values, shape.n, t);
+    }
+}
+
+/// All queries of the batch that see `block`, up to four at a time.
+fn attend_item<K: KvFormat>(
+    shape: &Shape,
+    own: &Scratch<'_>,
+    block: usize,
+    kv_head: usize,
+    unit: &[K::Lane],
+    partials: &mut [F32x4],
+) {
+    let (lanes, out_len) = (shape.lanes(), partial_len(shape.head_dim));
+    let n_rows = shape.n * shape.group();
+    let mut row = shape.first_token(block) * shape.group();
+    while row < n_rows {
+        let n = (n_rows - row).min(4);
+        let queries = &own.queries[(kv_head * n_rows + row) * lanes..][..n * lanes];
+        let out = &mut partials[row * out_len..][..n * out_len];
+        let valid = |i: usize| {
+            let position = shape.pos + (row + i) / shape.group();
+            (position + 1 - block * BLOCK).min(BLOCK)
+        };
+        match n {
+            1 => dispatch::attend::<K, 1>(queries, unit, [valid(0)], out),
+            2 => dispatch::attend::<K, 2>(queries, unit, [valid(0), valid(1)], out),
+            3 => {
+                let valid = [valid(0), valid(1), valid(2)];
+                dispatch::attend::<K, 3>(queries, unit, valid, out);
+            }
+            _ => {
+                let valid = [valid(0), valid(1), valid(2), valid(3)];
+                dispatch::attend::<K, 4>(queries, unit, valid, out);
+            }
+        }
+        row += n;
+    }
+}
+
+/// The attention output of every token, heads one after the other, as activations for `wo`.
+pub fn merge_heads(
+    core: &Core<'_>,
+    shape: &Shape,
+    own: &mut Scratch<'_>,
+    partials: &Shared<'_, F32x4>,
+    wo: &Matrix<'_>,
+) {
+    let partials = core.read(partials);
+    let item = shape.partials_per_item();
+    own.begin(shape.n);
+    for t in 0..shape.n {
+        for head in 0..shape.n_heads {
+            let (kv_head, in_group) = (head / shape.group(), head % shape.group());
+            let row = (t * shape.group() + in_group) * partial_len(shape.head_dim);
+            let out = &mut own.vector[head * shape.lanes()..][..shape.lanes()];
+            let first = &partials[kv_head * item + row..];
+            dispatch::merge(first, shape.n_kv_heads * item, shape.blocks_for(t), out);
+        }
+        own.vector[shape.n_heads * shape.lanes()..].fill(F32x4::ZERO);
+        own.put(t, &[wo]);
+    }
+}
