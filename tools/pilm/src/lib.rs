@@ -5,6 +5,7 @@
 pub mod convert;
 pub mod decoder;
 pub mod dequantize;
+pub mod editable;
 pub mod file_source;
 pub mod gguf_writer;
 pub mod metrics;
