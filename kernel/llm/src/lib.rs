@@ -6,6 +6,7 @@
 extern crate alloc;
 
 pub mod blocks;
+pub mod chat;
 pub mod config;
 pub mod engine;
 pub mod gguf;
