@@ -9,6 +9,7 @@ use ops::arena::{Arena, OutOfMemory};
 use ops::lanes::flat;
 use ops::parallel::Cores;
 
+use crate::chat::ChatTemplate;
 use crate::config::{Architecture, Config};
 use crate::gguf::{Gguf, read_header};
 use crate::kv_cache::{KvCache, KvType};
@@ -28,6 +29,7 @@ pub use options::LoadOptions;
 pub struct Engine<'a> {
     config: Config,
     tokenizer: Tokenizer,
+    chat: ChatTemplate,
     model: Model<'a>,
     kv: KvCache<'a>,
     state: RunState<'a>,
@@ -59,6 +61,7 @@ impl<'a> Engine<'a> {
         let config = Config::from_gguf(&gguf)?;
         check_shapes(&config)?;
         let tokenizer = Tokenizer::from_gguf(&gguf)?;
+        let chat = ChatTemplate::from_gguf(&gguf)?;
         let before = arena.free_bytes();
         let mut tensors = weights::load(&gguf, &config, source, &mut arena, cores, progress)?;
         let weight_bytes = before - arena.free_bytes();
@@ -86,6 +89,7 @@ impl<'a> Engine<'a> {
         Ok(Engine {
             config,
             tokenizer,
+            chat,
             model,
             kv,
             state,
@@ -209,6 +213,11 @@ impl<'a> Engine<'a> {
     /// The model's tokenizer.
     pub fn tokenizer(&self) -> &Tokenizer {
         &self.tokenizer
+    }
+
+    /// The model's chat format.
+    pub fn chat(&self) -> &ChatTemplate {
+        &self.chat
     }
 
     /// How keys and values are stored.
