@@ -21,6 +21,7 @@ pub mod device_tree;
 pub mod esr;
 pub mod layout;
 pub mod page_tables;
+pub mod pmu;
 pub mod ram;
 pub mod registers;
 pub mod report;

@@ -125,14 +125,20 @@ impl core::error::Error for Error {}
 
 /// How a buffer gets to the VideoCore and back; the seam for tests.
 pub trait Doorbell {
-    /// Rings for the buffer at the physical `addr` and waits until it comes back; false if it does
-    /// not in time.
-    fn exchange<C: Clock>(&mut self, addr: usize, clock: &C) -> bool;
+    /// Rings for `buffer` and waits until it comes back; false if it does not in time.
+    fn exchange<C: Clock>(&mut self, buffer: &Buffer, clock: &C) -> bool;
 }
 
 impl Doorbell for Mmio<Registers> {
-    fn exchange<C: Clock>(&mut self, addr: usize, clock: &C) -> bool {
-        let message = bus_addr(addr, size_of::<Buffer>()) | CHANNEL;
+    fn exchange<C: Clock>(&mut self, buffer: &Buffer, clock: &C) -> bool {
+        let addr = core::ptr::from_ref(buffer).expose_provenance();
+        self.ring(bus_addr(addr, size_of::<Buffer>()), clock)
+    }
+}
+
+impl Mmio<Registers> {
+    fn ring(&mut self, message: u32, clock: &impl Clock) -> bool {
+        let message = message | CHANNEL;
         // what nobody waited for
         for _ in 0..STALE_ANSWERS {
             if self.status.get() & EMPTY != 0 {
@@ -153,7 +159,7 @@ impl Doorbell for Mmio<Registers> {
 /// The property interface.
 pub struct Mailbox<D, C, K> {
     doorbell: D,
-    buffer: &'static Buffer,
+    buffer: &'static mut Buffer,
     clock: C,
     caches: K,
 }
@@ -191,9 +197,9 @@ impl<D: Doorbell, C: Clock, K: Caches> Mailbox<D, C, K> {
         }
 
         let len_bytes = size_of::<Buffer>();
-        let addr = core::ptr::from_ref(self.buffer).addr();
+        let addr = core::ptr::from_ref::<Buffer>(self.buffer).addr();
         self.caches.clean_and_invalidate(addr, len_bytes);
-        if !self.doorbell.exchange(addr, &self.clock) {
+        if !self.doorbell.exchange(self.buffer, &self.clock) {
             return Err(Error::Timeout { tag });
         }
         self.caches.clean_and_invalidate(addr, len_bytes);
@@ -243,14 +249,13 @@ pub(crate) mod fake {
     pub(crate) type Script = dyn FnMut(u32, &[u32]) -> Option<Vec<u32>>;
 
     pub(crate) struct FakeVideoCore {
-        buffer: &'static Buffer,
         script: Box<Script>,
         pub(crate) code: u32,
     }
 
     impl Doorbell for FakeVideoCore {
-        fn exchange<C: Clock>(&mut self, _: usize, _: &C) -> bool {
-            let words = &self.buffer.0;
+        fn exchange<C: Clock>(&mut self, buffer: &Buffer, _: &C) -> bool {
+            let words = &buffer.0;
             let total = words[0].get() as usize / 4;
             assert_eq!(words[1].get(), 0, "a request");
             assert_eq!(words[total - 1].get(), 0, "the end tag");
@@ -283,14 +288,12 @@ pub(crate) mod fake {
     pub(crate) fn mailbox(
         script: impl FnMut(u32, &[u32]) -> Option<Vec<u32>> + 'static,
     ) -> Mailbox<FakeVideoCore, Ticking, NoCaches> {
-        let buffer: &'static Buffer = Box::leak(Box::new(Buffer::new()));
         Mailbox {
             doorbell: FakeVideoCore {
-                buffer,
                 script: Box::new(script),
                 code: RESPONSE,
             },
-            buffer,
+            buffer: Box::leak(Box::new(Buffer::new())),
             clock: Ticking::default(),
             caches: NoCaches,
         }
@@ -314,10 +317,10 @@ mod tests {
         let (words, mut registers) = blocks::block::<Registers>();
         words.set(0x18, 0);
         words.set(0x00, 0xC008_1008);
-        assert!(registers.exchange(0x0008_1000, &Ticking::default()));
+        assert!(registers.ring(0xC008_1000, &Ticking::default()));
         assert_eq!(words.get(0x20), 0xC008_1008);
         words.set(0x00, 0xC009_9998);
-        assert!(!registers.exchange(0x0008_1000, &Ticking::default()));
+        assert!(!registers.ring(0xC008_1000, &Ticking::default()));
     }
 
     #[test]
@@ -358,10 +361,10 @@ mod tests {
         let (words, mut registers) = blocks::block::<Registers>();
         words.set(0x18, EMPTY);
         words.set(0x38, FULL);
-        assert!(!registers.exchange(0x0008_1000, &Ticking::default()));
+        assert!(!registers.ring(0xC008_1000, &Ticking::default()));
         assert_eq!(words.get(0x20), 0, "nothing was written");
         words.set(0x38, 0);
-        assert!(!registers.exchange(0x0008_1000, &Ticking::default()));
+        assert!(!registers.ring(0xC008_1000, &Ticking::default()));
         assert_eq!(words.get(0x20), 0xC008_1008);
     }
 }

@@ -1,0 +1,167 @@
+//! The Raspberry Pi 4B: where its devices are, and the only place where drivers are built.
+//!
+//! **Resources**: hardware.md MEM-3 (addresses as the ARM sees them).
+
+use core::cell::UnsafeCell;
+use core::sync::atomic::{AtomicBool, AtomicU32, Ordering};
+
+use drivers::dma::Caches;
+use drivers::gic::{self, Gic};
+use drivers::gpio::Gpio;
+use drivers::mailbox::{self, Mailbox};
+use drivers::mmio::Mmio;
+use drivers::pl011::{self, Divisors, Pl011};
+use drivers::rng200::{self, Rng200};
+use drivers::watchdog::Watchdog;
+use spin::{Mutex, Once};
+
+use crate::clock::Clock;
+use crate::serial;
+
+const MAILBOX_ADDR: usize = 0xFE00_B880;
+const PM_ADDR: usize = 0xFE10_0000;
+const RNG200_ADDR: usize = 0xFE10_4000;
+const GPIO_ADDR: usize = 0xFE20_0000;
+const PL011_ADDR: usize = 0xFE20_1000;
+const EMMC2_ADDR: usize = 0xFE34_0000;
+const GICD_ADDR: usize = 0xFF84_1000;
+const GICC_ADDR: usize = 0xFF84_2000;
+
+/// Offset of an SDHCI's capability word.
+const SDHCI_CAPABILITIES: usize = 0x40;
+
+/// Baud rate until `pilm.txt` or the command line says otherwise.
+pub const DEFAULT_BAUD: u32 = 115_200;
+
+/// The mailbox with everything it needs.
+pub type BoardMailbox = Mailbox<Mmio<mailbox::Registers>, Clock, CacheLines>;
+
+static MAILBOX: Once<Mutex<BoardMailbox>> = Once::new();
+static GIC: Mutex<Option<Gic>> = Mutex::new(None);
+/// Interrupts that core 0 has taken.
+static IRQS: AtomicU32 = AtomicU32::new(0);
+
+/// Cache maintenance for drivers.
+#[derive(Clone, Copy, Debug)]
+pub struct CacheLines;
+
+impl Caches for CacheLines {
+    fn clean_and_invalidate(&self, addr: usize, len_bytes: usize) {
+        boot::cache::clean_and_invalidate(addr, len_bytes);
+    }
+}
+
+/// The mailbox's buffer, in the image and so below 1 GiB; given out once.
+struct MailboxBuffer {
+    buffer: UnsafeCell<mailbox::Buffer>,
+    taken: AtomicBool,
+}
+
+// SAFETY: `taken` gives the buffer to one caller.
+unsafe impl Sync for MailboxBuffer {}
+
+static MAILBOX_BUFFER: MailboxBuffer = MailboxBuffer {
+    buffer: UnsafeCell::new(mailbox::Buffer::new()),
+    taken: AtomicBool::new(false),
+};
+
+/// Pins and UART: from here on the console can print. Needs nothing but the peripherals' mapping.
+pub fn init_console() {
+    // SAFETY: the GPIO block, mapped as Device memory; this value lives in this function only.
+    let mut gpio = Gpio::new(unsafe { Mmio::new(GPIO_ADDR) });
+    gpio.route_console();
+    serial::install(new_uart());
+    // Without the mailbox's word: what every firmware sets unless told otherwise.
+    set_baud(pl011::DEFAULT_CLOCK_HZ, DEFAULT_BAUD);
+}
+
+/// A UART of one's own: for the console, and for the panic handler, which trusts nobody.
+pub fn new_uart() -> Pl011 {
+    // SAFETY: the PL011's block, mapped as Device memory. The panic handler makes a second one when
+    // the first has stopped being used.
+    Pl011::new(unsafe { Mmio::new(PL011_ADDR) })
+}
+
+/// Sets the console's baud rate; keeps the old one if it is not possible.
+pub fn set_baud(clock_hz: u32, baud: u32) -> bool {
+    match Divisors::new(clock_hz, baud) {
+        Ok(divisors) => {
+            serial::with_uart(|uart| uart.init(divisors, &Clock));
+            true
+        }
+        Err(_) => false,
+    }
+}
+
+/// The mailbox.
+pub fn mailbox() -> &'static Mutex<BoardMailbox> {
+    MAILBOX.call_once(|| {
+        let taken = MAILBOX_BUFFER.taken.swap(true, Ordering::AcqRel);
+        assert!(!taken, "the mailbox's buffer is given out once");
+        // SAFETY: given out once, see above.
+        let buffer = unsafe { &mut *MAILBOX_BUFFER.buffer.get() };
+        // SAFETY: the mailbox's block, mapped as Device memory, used through this value only.
+        let doorbell = unsafe { Mmio::new(MAILBOX_ADDR) };
+        Mutex::new(Mailbox::new(doorbell, buffer, Clock, CacheLines))
+    })
+}
+
+/// Power management: reset and watchdog.
+pub fn watchdog() -> Watchdog {
+    // SAFETY: the block, mapped as Device memory; each use is a few writes that mean the same in any
+    // order.
+    Watchdog::new(unsafe { Mmio::new(PM_ADDR) })
+}
+
+/// 64 bits from the random number generator; nothing where there is none.
+pub fn random_bits() -> Option<u64> {
+    // SAFETY: reading the control register has no effect.
+    unsafe { boot::vectors::probe32(RNG200_ADDR) }?;
+    // SAFETY: the block answers, is mapped as Device memory and is used here only.
+    let registers: Mmio<rng200::Registers> = unsafe { Mmio::new(RNG200_ADDR) };
+    Rng200::new(registers).read(&Clock)
+}
+
+/// Capabilities of EMMC2, for telling board and emulator apart.
+pub fn emmc2_capabilities() -> Option<u32> {
+    // SAFETY: reading the capability word has no effect.
+    unsafe { boot::vectors::probe32(EMMC2_ADDR + SDHCI_CAPABILITIES) }
+}
+
+/// Received bytes arrive by interrupt from here on. Core 0, with vectors live.
+pub fn init_interrupts() {
+    // SAFETY: the controller's two blocks, mapped as Device memory, used through this value only.
+    let (distributor, cpu) = unsafe { (Mmio::new(GICD_ADDR), Mmio::new(GICC_ADDR)) };
+    let mut gic = Gic::new(distributor, cpu);
+    gic.init();
+    gic.enable(gic::UART);
+    *GIC.lock() = Some(gic);
+    serial::with_uart(Pl011::enable_rx_interrupts);
+    boot::cpu::enable_irqs();
+}
+
+/// The interrupt handler of core 0.
+pub fn handle_interrupt() {
+    // Core 0 holds this lock here only, and the others never: it is free.
+    let Some(mut gic) = GIC.try_lock() else {
+        return;
+    };
+    let Some(gic) = gic.as_mut() else { return };
+    while let Some(taken) = gic.take() {
+        IRQS.store(
+            IRQS.load(Ordering::Relaxed).wrapping_add(1),
+            Ordering::Relaxed,
+        );
+        match taken.id() {
+            gic::UART => serial::receive(),
+            unexpected => gic.disable(unexpected),
+        }
+        gic.end(taken);
+    }
+}
+
+/// Interrupts that core 0 has taken since the start: the same before and after a measured window, or
+/// the window is void.
+pub fn irqs_taken() -> u32 {
+    IRQS.load(Ordering::Relaxed)
+}

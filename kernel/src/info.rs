@@ -1,0 +1,131 @@
+//! Which board this is, and how it is doing.
+
+use core::fmt;
+
+use boot::ram::Ranges;
+use boot::start::BootInfo;
+use boot::{cpu, pmu, wait};
+use drivers::machine::Evidence;
+use drivers::property::{ClockId, Throttled};
+
+use crate::board;
+use crate::clock::Clock;
+use drivers::clock::Clock as _;
+
+/// The time over which the core clock is measured.
+const CLOCK_WINDOW_US: u64 = 10_000;
+
+/// What does not change while the firmware runs.
+#[derive(Clone, Debug)]
+pub struct BoardInfo {
+    /// Revision code, if the mailbox answers.
+    pub revision: Option<u32>,
+    /// When the VideoCore's firmware was built, as a Unix time.
+    pub firmware_revision: Option<u32>,
+    /// Whether this is QEMU: its times are no speeds.
+    pub emulated: bool,
+    /// RAM that exists and is the cores'.
+    pub ram: Ranges,
+    /// The core's identification register.
+    pub midr: u64,
+    /// Ticks per second of the generic timer.
+    pub counter_hz: u64,
+    /// The highest core clock that the firmware allows.
+    pub max_core_hz: Option<u32>,
+    /// Exception level that the firmware handed over in.
+    pub entry_level: u8,
+}
+
+impl BoardInfo {
+    /// Asks the board. Before the RAM is known, so that `ram` is empty at first.
+    pub fn ask(boot: &BootInfo) -> Self {
+        let mut mailbox = board::mailbox().lock();
+        let firmware_revision = mailbox.firmware_revision().ok();
+        let counter_hz = wait::ticks_per_second();
+        let evidence = Evidence {
+            counter_hz,
+            emmc2_capabilities: board::emmc2_capabilities(),
+            firmware_revision,
+        };
+        Self {
+            revision: mailbox.board_revision().ok(),
+            firmware_revision,
+            emulated: evidence.is_emulated(),
+            ram: Ranges::EMPTY,
+            midr: cpu::midr(),
+            counter_hz,
+            max_core_hz: mailbox.max_clock_rate_hz(ClockId::Arm).ok(),
+            entry_level: boot.entry_level,
+        }
+    }
+
+    /// Name of the board, for people.
+    pub fn model(&self) -> Model {
+        Model(self.revision)
+    }
+}
+
+/// A board by its revision code.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Model(pub Option<u32>);
+
+impl fmt::Display for Model {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let Some(code) = self.0 else {
+            return f.write_str("unknown board");
+        };
+        match code >> 4 & 0xFF {
+            0x11 => f.write_str("Raspberry Pi 4B")?,
+            0x13 => f.write_str("Raspberry Pi 400")?,
+            0x14 => f.write_str("Compute Module 4")?,
+            other => write!(f, "board type {other:#x}")?,
+        }
+        write!(f, " rev 1.{}", code & 0xF)
+    }
+}
+
+/// What changes while the firmware runs; each is nothing where the firmware does not answer.
+#[derive(Clone, Copy, Debug)]
+pub struct Health {
+    /// Temperature of the chip in thousandths of a degree Celsius.
+    pub temperature_milli_c: Option<u32>,
+    /// What limits the clocks.
+    pub throttled: Option<Throttled>,
+    /// What the firmware says that the cores run at. May be an echo of what was asked for.
+    pub core_hz: Option<u32>,
+    /// What the firmware says that SDRAM runs at.
+    pub sdram_hz: Option<u32>,
+}
+
+impl Health {
+    /// Asks the firmware. Takes milliseconds on a board: never inside a measured window.
+    pub fn ask() -> Self {
+        let mut mailbox = board::mailbox().lock();
+        Self {
+            temperature_milli_c: mailbox.temperature_milli_c().ok(),
+            throttled: mailbox.throttled().ok(),
+            core_hz: mailbox.clock_rate_hz(ClockId::Arm).ok(),
+            sdram_hz: mailbox.clock_rate_hz(ClockId::Sdram).ok(),
+        }
+    }
+}
+
+/// Raises the core clock to what the firmware allows: it hands over at 600 MHz (hardware.md CLK-1).
+pub fn raise_core_clock() {
+    let mut mailbox = board::mailbox().lock();
+    if let Ok(hz) = mailbox.max_clock_rate_hz(ClockId::Arm) {
+        // Not answered means not raised: what counts is what `measure_core_hz` finds.
+        let _ = mailbox.set_clock_rate_hz(ClockId::Arm, hz);
+    }
+}
+
+/// The core clock, measured: cycles against the counter whose frequency is fixed. In QEMU this is 1 GHz
+/// of virtual time and means nothing.
+pub fn measure_core_hz() -> u64 {
+    cpu::without_irqs(|| {
+        let (start, before) = (wait::ticks(), pmu::read().cycles);
+        Clock.wait_us(CLOCK_WINDOW_US);
+        let (end, after) = (wait::ticks(), pmu::read().cycles);
+        (after - before) * wait::ticks_per_second() / (end - start).max(1)
+    })
+}

@@ -1,0 +1,93 @@
+//! The end: a report on the console, and a way back.
+//!
+//! A panic or an exception may find anything broken, so that this builds a UART of its own, takes no
+//! lock, allocates nothing, and ends in a reset.
+
+use core::fmt::{self, Write};
+use core::panic::PanicInfo;
+use core::sync::atomic::{AtomicBool, Ordering};
+
+use boot::report::Report;
+use boot::{cpu, layout, wait};
+use drivers::clock::Clock as _;
+use drivers::pl011::Pl011;
+use drivers::rx_ring::RxRing;
+
+use crate::board;
+use crate::clock::Clock;
+
+/// How long the report stays before the board restarts by itself.
+const STAY_US: u64 = 10_000_000;
+
+static ENDING: AtomicBool = AtomicBool::new(false);
+static KEYS: RxRing = RxRing::new();
+
+/// A UART that nobody else knows of.
+struct LastWords(Pl011);
+
+impl Write for LastWords {
+    fn write_str(&mut self, text: &str) -> fmt::Result {
+        for byte in text.bytes() {
+            if byte == b'\n' {
+                self.send(b'\r');
+            }
+            self.send(byte);
+        }
+        Ok(())
+    }
+}
+
+impl LastWords {
+    fn send(&mut self, byte: u8) {
+        while !self.0.try_write(byte) {
+            wait::relax();
+        }
+    }
+}
+
+/// Prints `what`, waits for a key or some seconds, and restarts the board.
+///
+/// The first core that gets here does it; any other one sleeps.
+pub fn end(what: fmt::Arguments<'_>) -> ! {
+    cpu::mask_all();
+    if ENDING.swap(true, Ordering::AcqRel) {
+        loop {
+            wait::for_event();
+        }
+    }
+    let mut uart = LastWords(board::new_uart());
+    // What was printed before comes first: some of it may still be in the FIFO.
+    uart.0.flush(&Clock);
+    // A UART that cannot be written to leaves nobody to tell.
+    let _ = write!(
+        uart,
+        "\n{what}\nA key restarts the board now, else it restarts in 10 s.\n"
+    );
+    Clock.wait_until(STAY_US, &mut || {
+        uart.0.receive(&KEYS);
+        !KEYS.is_empty()
+    });
+    restart()
+}
+
+/// Resets the board. What the UART still holds goes out first.
+pub fn restart() -> ! {
+    cpu::mask_all();
+    board::new_uart().flush(&Clock);
+    let mut watchdog = board::watchdog();
+    loop {
+        watchdog.reset();
+        Clock.wait_us(100_000);
+    }
+}
+
+/// The end by an exception, on any core.
+pub fn exception(report: &Report<'_>) -> ! {
+    end(format_args!("{report}"))
+}
+
+#[panic_handler]
+fn panic(info: &PanicInfo<'_>) -> ! {
+    let core = layout::core_id();
+    end(format_args!("core {core} {info}"))
+}

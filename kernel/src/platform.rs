@@ -1,0 +1,27 @@
+//! What the shell is given: the machine, ready to use.
+
+use alloc::string::String;
+
+use crate::clock::Clock;
+use crate::core_pool::CorePool;
+use crate::info::BoardInfo;
+use crate::memory::Arenas;
+use crate::serial::Serial;
+
+/// The machine.
+pub struct Platform {
+    /// The console.
+    pub serial: Serial,
+    /// Time.
+    pub clock: Clock,
+    /// The cores that came up.
+    pub cores: CorePool,
+    /// RAM for models.
+    pub arenas: Arenas,
+    /// The board.
+    pub info: BoardInfo,
+    /// `cmdline.txt` and what the firmware added to it; in QEMU the text of `-append`.
+    pub command_line: String,
+    /// A seed that nobody chose: from the random number generator, or from the time since power-on.
+    pub entropy: u64,
+}

@@ -1,0 +1,102 @@
+//! The console as bytes: written by polling, read from the ring that the interrupt fills.
+
+use core::fmt;
+
+use boot::{cpu, wait};
+use drivers::pl011::Pl011;
+use drivers::rx_ring::{LineErrors, RxRing};
+use spin::Mutex;
+
+use crate::clock::Clock;
+
+static UART: Mutex<Option<Pl011>> = Mutex::new(None);
+static RECEIVED: RxRing = RxRing::new();
+
+/// Gives the UART to the console.
+pub fn install(uart: Pl011) {
+    *UART.lock() = Some(uart);
+}
+
+/// Runs `change` on the UART, with this core's interrupts masked: the handler takes the same lock.
+pub fn with_uart<R>(change: impl FnOnce(&mut Pl011) -> R) -> Option<R> {
+    cpu::without_irqs(|| UART.lock().as_mut().map(change))
+}
+
+/// Moves received bytes into the ring: the interrupt handler's part.
+pub fn receive() {
+    with_uart(|uart| uart.receive(&RECEIVED));
+}
+
+/// The console's two directions. A handle: there is one UART however many of these exist.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct Serial;
+
+impl Serial {
+    /// Sends `bytes` and returns when the last is in the FIFO.
+    pub fn write(self, bytes: &[u8]) {
+        for &byte in bytes {
+            // Masked for one byte at a time only: received bytes must not wait for sent ones.
+            while with_uart(|uart| uart.try_write(byte)) == Some(false) {
+                wait::relax();
+            }
+        }
+    }
+
+    /// The oldest received byte, if there is one.
+    pub fn try_read(self) -> Option<u8> {
+        RECEIVED.pop()
+    }
+
+    /// Sleeps until something has been received.
+    pub fn wait(self) {
+        loop {
+            // Masked between look and sleep: `wfi` wakes for a masked interrupt too, so that none
+            // can slip in between and be slept over.
+            let empty = cpu::without_irqs(|| {
+                let empty = RECEIVED.is_empty();
+                if empty {
+                    wait::for_interrupt();
+                }
+                empty
+            });
+            if !empty {
+                return;
+            }
+        }
+    }
+
+    /// Waits until the last byte has left the wire.
+    pub fn flush(self) {
+        with_uart(|uart| uart.flush(&Clock));
+    }
+
+    /// Whether Ctrl-C has been received since the flag was last cleared.
+    pub fn is_interrupted(self) -> bool {
+        RECEIVED.is_interrupted()
+    }
+
+    /// Forgets a Ctrl-C that has been acted upon.
+    pub fn clear_interrupted(self) {
+        RECEIVED.clear_interrupted();
+    }
+
+    /// What has been lost on the line.
+    pub fn errors(self) -> LineErrors {
+        RECEIVED.errors()
+    }
+}
+
+impl fmt::Write for Serial {
+    fn write_str(&mut self, text: &str) -> fmt::Result {
+        for piece in text.split_inclusive('\n') {
+            match piece.strip_suffix('\n') {
+                Some(line) => {
+                    self.write(line.as_bytes());
+                    self.write(b"\r\n");
+                }
+                None => self.write(piece.as_bytes()),
+            }
+        }
+        Ok(())
+    }
+}
