@@ -90,7 +90,11 @@ impl CardFile {
         }
     }
 
-    fn len_bytes(&self) -> Result<u64> {
+    /// Its length.
+    ///
+    /// # Errors
+    /// It is a file of the host and cannot be read.
+    pub fn len_bytes(&self) -> Result<u64> {
         match &self.contents {
             Contents::Bytes(bytes) => Ok(bytes.len() as u64),
             Contents::Path(path) => Ok(path
@@ -100,7 +104,11 @@ impl CardFile {
         }
     }
 
-    fn open(&self) -> Result<Box<dyn Read + '_>> {
+    /// Its bytes, from the start.
+    ///
+    /// # Errors
+    /// It is a file of the host and cannot be read.
+    pub fn open(&self) -> Result<Box<dyn Read + '_>> {
         match &self.contents {
             Contents::Bytes(bytes) => Ok(Box::new(bytes.as_slice())),
             Contents::Path(path) => {

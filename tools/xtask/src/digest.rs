@@ -1,9 +1,10 @@
-//! SHA-256 of files.
+//! Digests of files.
 
 use anyhow::{Context, Result, ensure};
+use ops::crc32c::Crc32c;
 use sha2::Digest;
 use std::fs::File;
-use std::io;
+use std::io::{self, Read};
 use std::path::Path;
 
 /// A digest in lower-case hexadecimal.
@@ -19,6 +20,22 @@ pub fn sha256(path: &Path) -> Result<String> {
     let mut hasher = sha2::Sha256::new();
     io::copy(&mut file, &mut hasher).with_context(|| format!("reading {}", path.display()))?;
     Ok(hex(&hasher.finalize()))
+}
+
+/// The CRC-32C of a file.
+///
+/// # Errors
+/// The file cannot be read.
+pub fn crc32c(path: &Path) -> Result<u32> {
+    let mut file = File::open(path).with_context(|| format!("reading {}", path.display()))?;
+    let mut crc = Crc32c::new();
+    let mut chunk = vec![0; 1 << 20];
+    loop {
+        match file.read(&mut chunk)? {
+            0 => return Ok(crc.value()),
+            n => crc.update(&chunk[..n]),
+        }
+    }
 }
 
 /// Whether the file is there and has this digest.

@@ -1,7 +1,9 @@
-//! `cargo xtask image`: a card with the firmware's files and a model.
+//! `cargo xtask image`: a card with the firmware's files and models.
 
 use crate::card::{self, CardFile};
+use crate::digest::crc32c;
 use crate::firmware::{self, Firmware};
+use crate::setup::{board_files, model};
 use crate::voice::Voice;
 use crate::workspace::{output_dir, root};
 use anyhow::{Context, Result, bail};
@@ -10,13 +12,22 @@ use std::path::{Path, PathBuf};
 /// What goes on the card, and how large it is.
 #[derive(clap::Args, Debug)]
 pub struct Options {
-    /// Model to put on the card (GGUF); repeat for several.
+    /// Model to put on the card (GGUF); repeat for several [default: SmolLM2-135M-Instruct, Q8_0]
     #[arg(long = "model", value_name = "FILE")]
     models: Vec<PathBuf>,
+    /// Put no model on the card.
+    #[arg(long, conflicts_with = "models")]
+    no_model: bool,
+    /// Folder with the Raspberry Pi's own firmware [default: the packages raspi-firmware and linux-image of Debian]
+    #[arg(long, value_name = "DIR")]
+    board_files: Option<PathBuf>,
+    /// Leave the Raspberry Pi's own firmware out: enough for QEMU, not for a board.
+    #[arg(long, conflicts_with = "board_files")]
+    no_board_files: bool,
     /// Size of the card: a power of two such as 64M, 512M, 4G [default: the smallest that fits]
     #[arg(long, value_name = "SIZE", value_parser = parse_size)]
     sd_size: Option<u64>,
-    /// Where the image goes.
+    /// Where the image goes [default: target/pilm/sd.img]
     #[arg(long, value_name = "FILE")]
     out: Option<PathBuf>,
 }
@@ -24,47 +35,83 @@ pub struct Options {
 /// Builds the kernel and writes the card.
 ///
 /// # Errors
-/// The kernel does not build, or the card cannot be written.
+/// The kernel does not build, a file is missing, or the card cannot be written.
 pub fn image(options: &Options) -> Result<()> {
     let voice = Voice::new(false);
+    let mut files = match (&options.board_files, options.no_board_files) {
+        (Some(dir), _) => board_files::in_folder(dir)?,
+        (None, true) => Vec::new(),
+        (None, false) => board_files::ensure(voice)?,
+    };
+    let models = match &options.models[..] {
+        [] if !options.no_model => vec![model::ensure(voice)?],
+        models => models.to_vec(),
+    };
+    // before the build: a wrong name is told at once
+    for model in &models {
+        files.extend(model_files(model)?);
+    }
     let firmware = firmware::build(voice)?;
+    files.extend(firmware_files(&firmware));
     let out = options
         .out
         .clone()
         .unwrap_or_else(|| output_dir().join("sd.img"));
-    let size = write_card(voice, &firmware, &options.models, options.sd_size, &out)?;
-    voice.say(format!("{}: a card of {} MiB", out.display(), size >> 20));
+    let size = write_card(voice, &files, options.sd_size, &out)?;
+    for file in &files {
+        println!("{:>12} {}", file.len_bytes()?, file.name);
+    }
+    println!("{}: a card of {} MiB", out.display(), size >> 20);
+    if options.no_board_files {
+        voice
+            .say("It boots in QEMU; a board needs the Raspberry Pi's firmware files beside these.");
+    } else {
+        voice.say("docs/flash.md says how it gets onto a card.");
+    }
     Ok(())
 }
 
-/// Writes a card with the firmware and `models` to `out`; the card's size in bytes.
+/// The files that this project makes: kernel, settings of the board and of PiLM.
+pub fn firmware_files(firmware: &Firmware) -> Vec<CardFile> {
+    vec![
+        CardFile::bytes("kernel8.img", firmware.image.bytes.clone()),
+        CardFile::path("config.txt", root().join("boot/config.txt")),
+        CardFile::path("pilm.txt", root().join("boot/pilm.txt")),
+    ]
+}
+
+/// A model and its checksum, which the firmware verifies while it loads.
 ///
 /// # Errors
-/// A model cannot be read, the files do not fit in `sd_size`, or `out` cannot be written.
+/// The model cannot be read, or has a name that FAT cannot hold.
+pub fn model_files(model: &Path) -> Result<[CardFile; 2]> {
+    let name = model
+        .file_name()
+        .and_then(|name| name.to_str())
+        .with_context(|| format!("{} has no usable file name", model.display()))?;
+    let checksum = format!("{:08x}  {name}\n", crc32c(model)?);
+    Ok([
+        CardFile::path(name, model),
+        CardFile::bytes(&format!("{name}.crc32c"), checksum),
+    ])
+}
+
+/// Writes a card with `files` to `out`; the card's size in bytes.
+///
+/// # Errors
+/// A file cannot be read, the files do not fit in `sd_size`, or `out` cannot be written.
 pub fn write_card(
     voice: Voice,
-    firmware: &Firmware,
-    models: &[PathBuf],
+    files: &[CardFile],
     sd_size: Option<u64>,
     out: &Path,
 ) -> Result<u64> {
-    let mut files = vec![
-        CardFile::bytes("kernel8.img", firmware.image.bytes.clone()),
-        CardFile::path("config.txt", root().join("boot/config.txt")),
-    ];
-    for model in models {
-        let name = model
-            .file_name()
-            .and_then(|name| name.to_str())
-            .with_context(|| format!("{} has no usable file name", model.display()))?;
-        files.push(CardFile::path(name, model));
-    }
     let size = match sd_size {
         Some(size) => size,
-        None => card::fitting_size(&files)?,
+        None => card::fitting_size(files)?,
     };
-    let bar = voice.bytes("Writing the card", card::total_bytes(&files)?);
-    card::write(out, size, &files, &mut |copied| bar.set_position(copied))?;
+    let bar = voice.bytes("Writing the card", card::total_bytes(files)?);
+    card::write(out, size, files, &mut |copied| bar.set_position(copied))?;
     bar.finish_and_clear();
     Ok(size)
 }
@@ -91,6 +138,7 @@ pub fn parse_size(text: &str) -> Result<u64> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use std::fs;
 
     #[test]
     fn sizes_are_read_in_bytes_mib_and_gib() {
@@ -103,7 +151,7 @@ mod tests {
 
     #[test]
     fn every_setting_of_config_txt_has_its_reason_above_it() {
-        let text = std::fs::read_to_string(root().join("boot/config.txt")).unwrap();
+        let text = fs::read_to_string(root().join("boot/config.txt")).unwrap();
         let mut previous = "";
         for line in text.lines() {
             if line.contains('=') && !line.starts_with('#') {
@@ -114,5 +162,24 @@ mod tests {
             previous = line;
         }
         assert!(text.contains("\nkernel_address=0x80000\n"));
+    }
+
+    #[test]
+    fn a_model_brings_its_checksum() {
+        let dir = output_dir().join("image-tests");
+        fs::create_dir_all(&dir).unwrap();
+        let model = dir.join("m.gguf");
+        fs::write(&model, "123456789").unwrap();
+        let [file, checksum] = model_files(&model).unwrap();
+        assert_eq!(
+            (file.name.as_str(), file.len_bytes().unwrap()),
+            ("m.gguf", 9)
+        );
+        assert_eq!(checksum.name, "m.gguf.crc32c");
+        assert_eq!(
+            checksum.len_bytes().unwrap(),
+            "e3069283  m.gguf\n".len() as u64
+        );
+        assert_eq!(crc32c(&model).unwrap(), 0xE306_9283);
     }
 }

@@ -10,6 +10,7 @@
 pub mod card;
 pub mod ci;
 pub mod digest;
+pub mod dist;
 pub mod firmware;
 pub mod image;
 pub mod raw_image;

@@ -5,7 +5,7 @@
 use anyhow::Result;
 use clap::{Parser, Subcommand};
 use std::process::ExitCode;
-use xtask::{ci, image, run, setup, test};
+use xtask::{ci, dist, image, run, setup, test};
 
 /// Builds, boots and checks PiLM.
 #[derive(Parser)]
@@ -19,8 +19,10 @@ struct Cli {
 enum Command {
     /// Install what a fresh machine lacks: the Rust target, QEMU, the default model.
     Setup,
-    /// Write an SD-card image: kernel8.img, config.txt and a model.
+    /// Write an SD-card image: firmware, settings, models.
     Image(image::Options),
+    /// Write the files for a Raspberry Pi OS card: kernel8.img, config.txt, pilm.txt, checksums.
+    Dist,
     /// Boot the firmware in QEMU and ask it something.
     Run(run::Options),
     /// Run all tests: on the host, and in QEMU.
@@ -43,6 +45,7 @@ fn dispatch(command: Command) -> Result<()> {
     match command {
         Command::Setup => setup::setup(),
         Command::Image(options) => image::image(&options),
+        Command::Dist => dist::dist(),
         Command::Run(options) => run::run(&options),
         Command::Test => test::test(),
         Command::Ci => ci::ci(),

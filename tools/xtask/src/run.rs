@@ -1,5 +1,6 @@
 //! `cargo xtask run`: boot in QEMU, ask, answer.
 
+use crate::card::CardFile;
 use crate::session::{PROMPT, Session, token_text};
 use crate::setup::{emulator, model};
 use crate::voice::Voice;
@@ -10,7 +11,7 @@ use qemu::{Machine, Qemu};
 use serde_json::{Map, Value, json};
 use std::fs;
 use std::io::{self, Write};
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::process;
 use std::time::{Duration, Instant};
 
@@ -62,9 +63,14 @@ pub fn run(options: &Options) -> Result<()> {
         Some(model) => model.clone(),
         None => model::ensure(voice)?,
     };
+    let model = CardFile::path(&file_name(&model)?, &model);
+    // before the build: a wrong name is told at once
+    model.len_bytes()?;
     let firmware = firmware::build(voice)?;
     let card = RunCard::new()?;
-    image::write_card(voice, &firmware, &[model], options.sd_size, &card.path)?;
+    let mut files = image::firmware_files(&firmware);
+    files.push(model);
+    image::write_card(voice, &files, options.sd_size, &card.path)?;
     let machine = options.machine(Machine::new(&firmware.image_path).card(&card.path));
     voice.say("Booting in QEMU");
     let pi = machine.boot()?;
@@ -72,6 +78,13 @@ pub fn run(options: &Options) -> Result<()> {
         Some(prompt) => answer(voice, pi, options.request(prompt)),
         None => demo(voice, pi),
     }
+}
+
+fn file_name(model: &Path) -> Result<String> {
+    let name = model.file_name().and_then(|name| name.to_str());
+    Ok(name
+        .with_context(|| format!("{} has no usable file name", model.display()))?
+        .to_owned())
 }
 
 impl Options {

@@ -55,7 +55,7 @@ impl Session {
         &mut self.qemu
     }
 
-    /// Sends a request (an object with `op`) and gives every event of its answer to `on_event`; the last one.
+    /// Sends a request (an object with `op`) and gives every event of its answer to `on_event`; the `done` event.
     ///
     /// # Errors
     /// The answer is an error event, or does not come.
@@ -84,14 +84,14 @@ impl Session {
                         .as_str()
                         .map_or_else(|| line.clone(), str::to_owned)
                 ),
-                Some("token" | "progress" | "logits") => {}
-                Some(_) => return Ok(event),
+                Some("done") => return Ok(event),
+                Some(_) => {}
                 None => bail!("an event without a name: {line}"),
             }
         }
     }
 
-    /// Sends a request; the last event of its answer.
+    /// Sends a request; the `done` event of its answer.
     ///
     /// # Errors
     /// The answer is an error event, or does not come.
@@ -99,7 +99,7 @@ impl Session {
         self.ask_with(request, &mut |_| Ok(()))
     }
 
-    /// Asks for a completion; the text of the answer, and its last event.
+    /// Asks for a completion; the text of the answer, and its `done` event.
     ///
     /// # Errors
     /// The answer is an error event, or does not come.
@@ -124,10 +124,10 @@ fn completion(fields: Value) -> Result<Value> {
     Ok(Value::Object(request))
 }
 
-/// The text that a token event adds to the answer.
+/// The text that an event adds to the answer: of a token, or held back until the end.
 pub fn token_text(event: &Value) -> &str {
     match event["event"].as_str() {
-        Some("token") => event["text"].as_str().unwrap_or_default(),
+        Some("token" | "text") => event["text"].as_str().unwrap_or_default(),
         _ => "",
     }
 }
