@@ -16,5 +16,6 @@ pub mod quantize;
 pub mod reference;
 pub mod requantize;
 pub mod safetensors;
+pub mod session;
 pub mod synth;
 pub mod threads;

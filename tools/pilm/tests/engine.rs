@@ -1,0 +1,152 @@
+//! The engine against the f64 decoder, on synthetic models of every shape.
+
+use llm::engine::LoadOptions;
+use ops::GgmlType;
+use ops::crc32c::crc32c_f32;
+use pilm::decoder::Decoder;
+use pilm::metrics::{argmax, cosine, max_difference};
+use pilm::reference::Reference;
+use pilm::session::{Memory, Session};
+use pilm::synth::{Shape, bytes};
+use pilm::threads::Threads;
+
+/// More than one batch and more than one block of 64 positions.
+const N_IDS: u32 = 150;
+
+fn ids(shape: &Shape) -> Vec<u32> {
+    (0..N_IDS)
+        .map(|n| n * n * 31 % shape.vocab_size as u32)
+        .collect()
+}
+
+fn options() -> LoadOptions {
+    LoadOptions {
+        context_len: Some(256),
+        n_logits: 32,
+        ..LoadOptions::default()
+    }
+}
+
+/// Logits of all positions, in one vector.
+fn logits_of(file: &[u8], ids: &[u32], n_cores: usize, options: &LoadOptions) -> Vec<f32> {
+    let mut memory = Memory::for_model(&mut &file[..], options, n_cores).unwrap();
+    let threads = Threads::new(n_cores);
+    let mut session = Session::load(
+        &mut &file[..],
+        &mut memory,
+        options,
+        threads,
+        &mut |_, _| (),
+    )
+    .unwrap();
+    let mut all = Vec::new();
+    session
+        .prefill(ids, 0, &mut |_, logits| all.extend_from_slice(logits))
+        .unwrap();
+    all
+}
+
+fn reference_logits(file: &[u8], ids: &[u32]) -> Vec<f32> {
+    let reference = Reference::load(&mut &file[..]).unwrap();
+    reference
+        .logits(ids)
+        .concat()
+        .iter()
+        .map(|v| *v as f32)
+        .collect()
+}
+
+#[test]
+fn f32_weights_give_the_references_logits() {
+    for shape in Shape::tiny() {
+        let file = bytes(&shape, GgmlType::F32);
+        let ids = ids(&shape);
+        let expected = reference_logits(&file, &ids);
+        let found = logits_of(&file, &ids, 1, &options());
+        let difference = max_difference(&found, &expected);
+        assert!(difference < 1e-4, "{}: {difference:e}", shape.name);
+        let rows = |all: &[f32]| {
+            all.chunks_exact(shape.vocab_size)
+                .map(argmax)
+                .collect::<Vec<_>>()
+        };
+        assert_eq!(rows(&found), rows(&expected), "{}", shape.name);
+    }
+}
+
+#[test]
+fn f16_weights_give_the_references_logits_of_the_same_weights() {
+    let options = LoadOptions {
+        kv_type: Some(llm::kv_cache::KvType::F32),
+        ..options()
+    };
+    for shape in Shape::tiny() {
+        let file = bytes(&shape, GgmlType::F16);
+        let ids = ids(&shape);
+        let found = logits_of(&file, &ids, 1, &options);
+        let difference = max_difference(&found, &reference_logits(&file, &ids));
+        assert!(difference < 1e-4, "{}: {difference:e}", shape.name);
+    }
+}
+
+#[test]
+fn q8_0_weights_stay_close() {
+    for shape in Shape::tiny() {
+        let ids = ids(&shape);
+        let expected = reference_logits(&bytes(&shape, GgmlType::F32), &ids);
+        let found = logits_of(&bytes(&shape, GgmlType::Q8_0), &ids, 1, &options());
+        let cosine = cosine(&found, &expected);
+        assert!(cosine >= 0.995, "{}: {cosine}", shape.name);
+    }
+}
+
+#[test]
+fn cores_batches_and_single_steps_give_the_same_bits() {
+    for shape in Shape::tiny() {
+        for ggml_type in [GgmlType::F32, GgmlType::F16, GgmlType::Q8_0] {
+            let file = bytes(&shape, ggml_type);
+            let ids = ids(&shape);
+            let expected = crc32c_f32(&logits_of(&file, &ids, 1, &options()));
+            for n_cores in 2..=4 {
+                let found = crc32c_f32(&logits_of(&file, &ids, n_cores, &options()));
+                assert_eq!(found, expected, "{} {ggml_type:?} on {n_cores}", shape.name);
+            }
+            for (batch, n_logits) in [(1, 1), (7, 7), (64, 64)] {
+                let options = LoadOptions {
+                    batch,
+                    n_logits,
+                    ..options()
+                };
+                let found = crc32c_f32(&logits_of(&file, &ids, 2, &options));
+                assert_eq!(found, expected, "{} {ggml_type:?} by {batch}", shape.name);
+            }
+        }
+    }
+}
+
+#[test]
+fn decoding_token_by_token_gives_the_bits_of_a_prefill() {
+    let shape = Shape::llama_grouped();
+    let file = bytes(&shape, GgmlType::Q8_0);
+    let ids = ids(&shape);
+    let whole = logits_of(&file, &ids, 1, &options());
+    let mut memory = Memory::for_model(&mut &file[..], &options(), 1).unwrap();
+    let threads = Threads::new(1);
+    let mut session = Session::load(
+        &mut &file[..],
+        &mut memory,
+        &options(),
+        threads,
+        &mut |_, _| (),
+    )
+    .unwrap();
+    session.prefill(&ids[..100], 99, &mut |_, _| ()).unwrap();
+    for (id, expected) in ids
+        .iter()
+        .zip(whole.chunks_exact(shape.vocab_size))
+        .skip(100)
+    {
+        let found = session.decode(*id).unwrap();
+        assert_eq!(crc32c_f32(&found), crc32c_f32(expected));
+    }
+}
