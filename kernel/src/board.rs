@@ -8,10 +8,12 @@ use core::sync::atomic::{AtomicBool, AtomicU32, Ordering};
 use drivers::dma::Caches;
 use drivers::gic::{self, Gic};
 use drivers::gpio::Gpio;
+use drivers::machine::QEMU_SDHCI_CAPABILITIES;
 use drivers::mailbox::{self, Mailbox};
 use drivers::mmio::Mmio;
 use drivers::pl011::{self, Divisors, Pl011};
 use drivers::rng200::{self, Rng200};
+use drivers::sd::registers::Block;
 use drivers::watchdog::Watchdog;
 use spin::{Mutex, Once};
 
@@ -23,6 +25,7 @@ const PM_ADDR: usize = 0xFE10_0000;
 const RNG200_ADDR: usize = 0xFE10_4000;
 const GPIO_ADDR: usize = 0xFE20_0000;
 const PL011_ADDR: usize = 0xFE20_1000;
+const LEGACY_SDHCI_ADDR: usize = 0xFE30_0000;
 const EMMC2_ADDR: usize = 0xFE34_0000;
 const GICD_ADDR: usize = 0xFF84_1000;
 const GICC_ADDR: usize = 0xFF84_2000;
@@ -126,6 +129,23 @@ pub fn random_bits() -> Option<u64> {
 pub fn emmc2_capabilities() -> Option<u32> {
     // SAFETY: reading the capability word has no effect.
     unsafe { boot::vectors::probe32(EMMC2_ADDR + SDHCI_CAPABILITIES) }
+}
+
+/// Whether EMMC2 is the one of QEMU, to which no card can be attached.
+pub fn is_emulators_sdhci() -> bool {
+    emmc2_capabilities() == Some(QEMU_SDHCI_CAPABILITIES)
+}
+
+/// The controller of the card slot. One user at a time.
+pub fn emmc2() -> Mmio<Block> {
+    // SAFETY: the block, mapped as Device memory; `card` drops one driver before it makes another.
+    unsafe { Mmio::new(EMMC2_ADDR) }
+}
+
+/// The controller that has the card in QEMU. One user at a time.
+pub fn legacy_sdhci() -> Mmio<Block> {
+    // SAFETY: as `emmc2`.
+    unsafe { Mmio::new(LEGACY_SDHCI_ADDR) }
 }
 
 /// Received bytes arrive by interrupt from here on. Core 0, with vectors live.

@@ -10,6 +10,8 @@ extern crate alloc;
 #[cfg(target_os = "none")]
 mod board;
 #[cfg(target_os = "none")]
+mod card;
+#[cfg(target_os = "none")]
 mod clock;
 #[cfg(target_os = "none")]
 mod core_pool;

@@ -15,7 +15,8 @@ pub struct Evidence {
 }
 
 const QEMU_COUNTER_HZ: u64 = 62_500_000;
-const QEMU_SDHCI_CAPABILITIES: u32 = 0x0521_34B4;
+/// Capabilities of both of QEMU's SDHCI controllers.
+pub const QEMU_SDHCI_CAPABILITIES: u32 = 0x0521_34B4;
 const QEMU_FIRMWARE: u32 = 346_337;
 
 impl Evidence {

@@ -27,6 +27,8 @@ const COMMAND_LINE: u32 = 0x0005_0001;
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[repr(u32)]
 pub enum ClockId {
+    /// The legacy SD controller.
+    Emmc = 1,
     /// The PL011s.
     Uart = 2,
     /// The four cores.
