@@ -23,9 +23,33 @@ impl<'a> Cursor<'a> {
         self.pos as u64
     }
 
-    /// How many bytes of the file lie ahead, inside the window or not.
-    pub(super) fn remaining_in_file(&self) -> u64 {
-        self.file_len_bytes.saturating_sub(self.pos())
+    /// Checks a count that was read at `offset`: at most `max`, and no more than the file has room
+    /// for at `min_bytes` each. After this a loop over it ends soon.
+    pub(super) fn check_count(
+        &self,
+        what: &'static str,
+        offset: u64,
+        count: u64,
+        max: u64,
+        min_bytes: u64,
+    ) -> Result<(), Error> {
+        if count > max {
+            return Err(Error::CountTooLarge {
+                what,
+                offset,
+                count,
+                max,
+            });
+        }
+        // No overflow: counts are capped far below 2^32, and lengths of one element below 2^6.
+        let needed_bytes = self.pos() + count * min_bytes;
+        if needed_bytes > self.file_len_bytes {
+            return Err(Error::FileTooShort {
+                have_bytes: self.file_len_bytes,
+                needed_bytes,
+            });
+        }
+        Ok(())
     }
 
     pub(super) fn bytes(&mut self, len: u64) -> Result<&'a [u8], Error> {

@@ -23,11 +23,12 @@ pub enum Error {
     BigEndian,
     /// A version other than 2 and 3.
     UnsupportedVersion { version: u32 },
-    /// A count that the file cannot hold or that no model has.
+    /// A count beyond the reader's limit.
     CountTooLarge {
         what: &'static str,
         offset: u64,
         count: u64,
+        max: u64,
     },
     /// A string beyond the reader's limit.
     StringTooLong {
@@ -35,8 +36,6 @@ pub enum Error {
         len_bytes: u64,
         max_bytes: u64,
     },
-    /// An array beyond the reader's limit.
-    ArrayTooLong { offset: u64, len: u64, max: u64 },
     /// Arrays in arrays beyond the reader's limit.
     ArrayTooDeep { offset: u64, max: u32 },
     /// A length that overflows the file's offsets.
@@ -145,10 +144,11 @@ impl fmt::Display for Error {
                 what,
                 offset,
                 count,
+                max,
             } => {
                 write!(
                     f,
-                    "{count} {what} claimed at byte {offset}: more than the file can hold; {COPY_AGAIN}"
+                    "{count} {what} claimed at byte {offset}: the limit is {max}; {COPY_AGAIN}"
                 )
             }
             Error::StringTooLong {
@@ -159,12 +159,6 @@ impl fmt::Display for Error {
                 f,
                 "a string of {len_bytes} bytes at byte {offset}: the limit is {max_bytes}; {COPY_AGAIN}"
             ),
-            Error::ArrayTooLong { offset, len, max } => {
-                write!(
-                    f,
-                    "an array of {len} elements at byte {offset}: the limit is {max}; {COPY_AGAIN}"
-                )
-            }
             Error::ArrayTooDeep { offset, .. } => write!(
                 f,
                 "arrays nested deeper than {MAX_ARRAY_NESTING} at byte {offset}; {COPY_AGAIN}"

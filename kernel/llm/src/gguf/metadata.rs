@@ -23,13 +23,13 @@ impl<'a> Metadata<'a> {
         count: u64,
         count_offset: u64,
     ) -> Result<Self, Error> {
-        if count > MAX_METADATA || count * Self::MIN_ENTRY_BYTES > cursor.remaining_in_file() {
-            return Err(Error::CountTooLarge {
-                what: "metadata entries",
-                offset: count_offset,
-                count,
-            });
-        }
+        cursor.check_count(
+            "metadata entries",
+            count_offset,
+            count,
+            MAX_METADATA,
+            Self::MIN_ENTRY_BYTES,
+        )?;
         let mut entries = Vec::new();
         for _ in 0..count {
             let offset = cursor.pos();

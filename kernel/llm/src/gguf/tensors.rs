@@ -87,14 +87,7 @@ impl<'a> TensorTable<'a> {
     }
 
     pub(super) fn check_count(cursor: &Cursor<'_>, count: u64, offset: u64) -> Result<(), Error> {
-        if count > MAX_TENSORS || count * Self::MIN_ENTRY_BYTES > cursor.remaining_in_file() {
-            return Err(Error::CountTooLarge {
-                what: "tensors",
-                offset,
-                count,
-            });
-        }
-        Ok(())
+        cursor.check_count("tensors", offset, count, MAX_TENSORS, Self::MIN_ENTRY_BYTES)
     }
 
     /// Makes offsets absolute and checks that every tensor lies aligned, alone and in the file.

@@ -181,22 +181,8 @@ impl<'a> Array<'a> {
         }
         let element_type = read_type(cursor)?;
         let len = cursor.u64()?;
-        if len > MAX_ARRAY_LEN {
-            return Err(Error::ArrayTooLong {
-                offset,
-                len,
-                max: MAX_ARRAY_LEN,
-            });
-        }
-        // Within the cap the product cannot overflow: 2^22 elements of at most 12 bytes.
-        let min_bytes = len * element_type.min_bytes();
-        if min_bytes > cursor.remaining_in_file() {
-            return Err(Error::CountTooLarge {
-                what: "array elements",
-                offset,
-                count: len,
-            });
-        }
+        let min_bytes = element_type.min_bytes();
+        cursor.check_count("array elements", offset, len, MAX_ARRAY_LEN, min_bytes)?;
         let bytes = match element_type {
             ValueType::String => cursor.strings(len, MAX_STRING_BYTES)?,
             ValueType::Array => {
@@ -206,7 +192,7 @@ impl<'a> Array<'a> {
                 }
                 cursor.since(start)
             }
-            _ => cursor.bytes(min_bytes)?,
+            _ => cursor.bytes(len * min_bytes)?,
         };
         Ok(Array {
             element_type,

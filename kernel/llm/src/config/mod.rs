@@ -6,10 +6,15 @@
 //! such files that way; [`Config::rope_theta_implied`] says when this happened, so that it is shown
 //! and not hidden.
 
-use alloc::string::{String, ToString};
-use core::fmt;
+mod error;
+mod keys;
 
-use crate::gguf::{self, Gguf};
+use alloc::string::ToString;
+
+pub use error::Error;
+use keys::Keys;
+
+use crate::gguf::Gguf;
 
 /// The decoders that this crate has.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -236,170 +241,3 @@ fn rope_linear_factor(keys: &Keys<'_, '_>) -> Result<f32, Error> {
         _ => Ok(1.0),
     }
 }
-
-/// Keys under an architecture's prefix.
-struct Keys<'g, 'a> {
-    gguf: &'g Gguf<'a>,
-    prefix: &'static str,
-}
-
-impl<'a> Keys<'_, 'a> {
-    fn key(&self, suffix: &str) -> String {
-        alloc::format!("{}.{suffix}", self.prefix)
-    }
-
-    fn missing(&self, suffix: &str) -> Error {
-        Error::Gguf(gguf::Error::MissingKey {
-            key: self.key(suffix),
-        })
-    }
-
-    fn u32(&self, suffix: &str) -> Result<u32, Error> {
-        Ok(self.gguf.u32(&self.key(suffix))?)
-    }
-
-    fn f32(&self, suffix: &str) -> Result<f32, Error> {
-        Ok(self.gguf.f32(&self.key(suffix))?)
-    }
-
-    fn optional_u32(&self, suffix: &str) -> Result<Option<u32>, Error> {
-        Ok(self.gguf.optional_u32(&self.key(suffix))?)
-    }
-
-    fn optional_f32(&self, suffix: &str) -> Result<Option<f32>, Error> {
-        Ok(self.gguf.optional_f32(&self.key(suffix))?)
-    }
-
-    fn optional_str(&self, suffix: &str) -> Result<Option<&'a str>, Error> {
-        Ok(self.gguf.optional_str(&self.key(suffix))?)
-    }
-
-    /// A size from 1 to `max`.
-    fn size(&self, suffix: &str, max: usize) -> Result<usize, Error> {
-        let value = self.u32(suffix)?;
-        match value as usize {
-            size if (1..=max).contains(&size) => Ok(size),
-            _ => Err(Error::Unusable {
-                key: self.key(suffix),
-                value: value.into(),
-            }),
-        }
-    }
-
-    /// A number that is finite and above 0.
-    fn positive(&self, suffix: &str, value: f32) -> Result<f32, Error> {
-        if value.is_finite() && value > 0.0 {
-            Ok(value)
-        } else {
-            Err(Error::Unusable {
-                key: self.key(suffix),
-                value: value.into(),
-            })
-        }
-    }
-}
-
-/// A model that cannot be run, and why.
-#[derive(Clone, Debug, PartialEq)]
-#[allow(
-    missing_docs,
-    reason = "the variants' sentences say what their fields hold"
-)]
-pub enum Error {
-    /// The file lacks a key or has it with another type.
-    Gguf(gguf::Error),
-    /// A number out of every sensible range.
-    Unusable { key: String, value: f64 },
-    /// An architecture that this crate does not have.
-    UnsupportedArchitecture { name: String },
-    /// An adapter, a projector or the like.
-    NotAModel { kind: String },
-    /// One file of several.
-    SplitModel { parts: u32 },
-    /// More than one feed-forward layer per block.
-    MixtureOfExperts { experts: u32 },
-    /// Attention that forgets.
-    SlidingWindow { window: u32 },
-    /// A way of stretching RoPE that this crate does not have.
-    RopeScaling { kind: String },
-    /// Query heads that cannot be shared out among the key heads.
-    HeadsDoNotDivide { n_heads: usize, n_kv_heads: usize },
-    /// No `attention.key_length`, and heads that do not divide the width.
-    DimNotDivisible { dim: usize, n_heads: usize },
-    /// Values or rotations that are narrower or wider than a head.
-    NotTheHeadWidth {
-        key: String,
-        found: u32,
-        head_dim: usize,
-    },
-}
-
-impl From<gguf::Error> for Error {
-    fn from(error: gguf::Error) -> Self {
-        Error::Gguf(error)
-    }
-}
-
-impl fmt::Display for Error {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match self {
-            Error::Gguf(error) => write!(f, "{error}"),
-            Error::Unusable { key, value } => {
-                write!(
-                    f,
-                    "{key} is {value}, which no model has; convert the model again"
-                )
-            }
-            Error::UnsupportedArchitecture { name } => write!(
-                f,
-                "architecture \"{name}\" is not supported; use a model of one of: {}",
-                Architecture::SUPPORTED
-            ),
-            Error::NotAModel { kind } => {
-                write!(
-                    f,
-                    "the file holds a \"{kind}\", not a model; use the model's own GGUF"
-                )
-            }
-            Error::SplitModel { parts } => {
-                write!(
-                    f,
-                    "the file is one of {parts} parts; merge them into one GGUF"
-                )
-            }
-            Error::MixtureOfExperts { experts } => write!(
-                f,
-                "mixture of experts ({experts} experts) is not supported; use a dense model"
-            ),
-            Error::SlidingWindow { window } => write!(
-                f,
-                "sliding-window attention (window {window}) is not supported; use a model with full attention"
-            ),
-            Error::RopeScaling { kind } => write!(
-                f,
-                "RoPE scaling \"{kind}\" is not supported; use a model with none, linear or Llama 3 scaling"
-            ),
-            Error::HeadsDoNotDivide {
-                n_heads,
-                n_kv_heads,
-            } => write!(
-                f,
-                "{n_heads} query heads cannot share {n_kv_heads} key heads evenly; convert the model again"
-            ),
-            Error::DimNotDivisible { dim, n_heads } => write!(
-                f,
-                "width {dim} is not a multiple of {n_heads} heads and attention.key_length is missing; convert the model again"
-            ),
-            Error::NotTheHeadWidth {
-                key,
-                found,
-                head_dim,
-            } => write!(
-                f,
-                "{key} is {found} and a head has {head_dim}: partial heads are not supported; use another model"
-            ),
-        }
-    }
-}
-
-impl core::error::Error for Error {}
