@@ -9,8 +9,8 @@ use tock_registers::registers::{ReadOnly, ReadWrite, WriteOnly};
 
 use crate::mmio::Mmio;
 
-/// Interrupts the BCM2711 can have.
-const N_INTERRUPTS: usize = 256;
+/// Interrupts the BCM2711's controller has; registers of more are not in the block above.
+const MAX_INTERRUPTS: usize = 256;
 /// Numbers from here on are no interrupts but "nothing pending".
 const SPURIOUS: u32 = 1020;
 /// Every shared interrupt goes to core 0.
@@ -25,7 +25,8 @@ register_structs! {
     #[allow(missing_docs)]
     pub Distributor {
         (0x000 => pub ctlr: ReadWrite<u32>),
-        (0x004 => _reserved1),
+        (0x004 => pub typer: ReadOnly<u32>),
+        (0x008 => _reserved1),
         (0x100 => pub isenabler: [ReadWrite<u32>; 8]),
         (0x120 => _reserved2),
         (0x180 => pub icenabler: [ReadWrite<u32>; 8]),
@@ -85,18 +86,21 @@ impl Gic {
     pub fn init(&mut self) {
         let distributor = &self.distributor;
         distributor.ctlr.set(0);
-        for register in 0..N_INTERRUPTS / 32 {
+        // ITLinesNumber: registers of interrupts that do not exist are not there either
+        let lines = (distributor.typer.get() & 0x1F) as usize;
+        let n_interrupts = (32 * (lines + 1)).min(MAX_INTERRUPTS);
+        for register in 0..n_interrupts / 32 {
             distributor.icenabler[register].set(!0);
             distributor.icpendr[register].set(!0);
         }
-        for register in 0..N_INTERRUPTS / 4 {
+        for register in 0..n_interrupts / 4 {
             distributor.ipriorityr[register].set(PRIORITY);
         }
         // the first 32 belong to each core by itself
-        for register in 8..N_INTERRUPTS / 4 {
+        for register in 8..n_interrupts / 4 {
             distributor.itargetsr[register].set(TO_CORE_0);
         }
-        for register in 2..N_INTERRUPTS / 16 {
+        for register in 2..n_interrupts / 16 {
             // all level-sensitive
             distributor.icfgr[register].set(0);
         }
@@ -137,6 +141,7 @@ mod tests {
     fn initialisation_writes_these_values() {
         let (distributor_words, distributor) = fake::block();
         let (cpu_words, cpu) = fake::block();
+        distributor_words.set(0x004, 0x0000_FC67);
         let mut gic = Gic::new(distributor, cpu);
         gic.init();
         assert_eq!(distributor_words.get(0x000), 1, "GICD_CTLR");
@@ -152,6 +157,18 @@ mod tests {
         assert_eq!(distributor_words.get(0x110), 1 << 25, "GICD_ISENABLER4");
         gic.disable(UART);
         assert_eq!(distributor_words.get(0x190), 1 << 25, "GICD_ICENABLER4");
+    }
+
+    #[test]
+    fn registers_of_interrupts_that_do_not_exist_are_left_alone() {
+        let (distributor_words, distributor) = fake::block();
+        let (_, cpu) = fake::block();
+        distributor_words.set(0x004, 6);
+        Gic::new(distributor, cpu).init();
+        assert_eq!(distributor_words.get(0x198), !0, "GICD_ICENABLER6");
+        assert_eq!(distributor_words.get(0x19C), 0, "GICD_ICENABLER7");
+        assert_eq!(distributor_words.get(0x4DC), 0xA0A0_A0A0);
+        assert_eq!(distributor_words.get(0x4E0), 0);
     }
 
     #[test]
