@@ -8,15 +8,14 @@ use core::sync::atomic::{AtomicBool, AtomicU32, Ordering};
 use drivers::dma::Caches;
 use drivers::gic::{self, Gic};
 use drivers::gpio::Gpio;
-use drivers::machine::QEMU_SDHCI_CAPABILITIES;
 use drivers::mailbox::{self, Mailbox};
 use drivers::mmio::Mmio;
 use drivers::pl011::{self, Divisors, Pl011};
 use drivers::rng200::{self, Rng200};
-use drivers::sd::registers::Block;
 use drivers::watchdog::Watchdog;
 use spin::{Mutex, Once};
 
+use crate::card::Slot;
 use crate::clock::Clock;
 use crate::serial;
 
@@ -131,21 +130,11 @@ pub fn emmc2_capabilities() -> Option<u32> {
     unsafe { boot::vectors::probe32(EMMC2_ADDR + SDHCI_CAPABILITIES) }
 }
 
-/// Whether EMMC2 is the one of QEMU, to which no card can be attached.
-pub fn is_emulators_sdhci() -> bool {
-    emmc2_capabilities() == Some(QEMU_SDHCI_CAPABILITIES)
-}
-
-/// The controller of the card slot. One user at a time.
-pub fn emmc2() -> Mmio<Block> {
-    // SAFETY: the block, mapped as Device memory; `card` drops one driver before it makes another.
-    unsafe { Mmio::new(EMMC2_ADDR) }
-}
-
-/// The controller that has the card in QEMU. One user at a time.
-pub fn legacy_sdhci() -> Mmio<Block> {
-    // SAFETY: as `emmc2`.
-    unsafe { Mmio::new(LEGACY_SDHCI_ADDR) }
+/// The card slot; once. The legacy controller is named for QEMU's sake only, see [`Slot`].
+pub fn card_slot() -> Slot {
+    // SAFETY: the two controllers' blocks, mapped as Device memory, used through this slot only.
+    let (emmc2, legacy) = unsafe { (Mmio::new(EMMC2_ADDR), Mmio::new(LEGACY_SDHCI_ADDR)) };
+    Slot::new(emmc2, legacy)
 }
 
 /// Received bytes arrive by interrupt from here on. Core 0, with vectors live.

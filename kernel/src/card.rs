@@ -1,33 +1,33 @@
-//! The card slot: which controller serves it, and files on the card as sources of models.
+//! The card slot: from the controller to a model file.
 //!
-//! **Resources**: hardware.md SD-1 (which controller), SD-4 (power), SD-5 (clock).
+//! On a board the slot is EMMC2's, whatever its detect bit says. QEMU's raspi4b plugs its card into
+//! the legacy controller; only there is that one looked at.
 
-use alloc::string::{String, ToString};
+use alloc::string::String;
+use alloc::vec::Vec;
+use core::fmt;
 
+use drivers::clock::Clock as _;
 use drivers::mmio::Mmio;
 use drivers::property::ClockId;
 use drivers::sd::registers::Block;
-use drivers::sd::sdhci::Board;
-use drivers::sd::{CardError, SdCard, Sdhci};
+use drivers::sd::{CardError, SdCard, Sdhci, sdhci};
 use llm::source::{ModelSource, SourceError};
-use storage::{BlockDevice, File, Volume};
+use storage::{BlockDevice, Entry, File, Layout, Volume};
 
 use crate::board;
 use crate::clock::Clock;
 
-/// A controller with the firmware's part in serving it.
-type Host = Sdhci<Mmio<Block>, Clock, SlotPower>;
+/// Initialisations of a card that answers but fails: contacts bounce when a card is pushed in.
+const TRIES: usize = 3;
 
-/// A mounted card.
-pub type CardVolume = Volume<Card>;
-
-/// What the firmware does for a slot.
+/// What the VideoCore does for one of the controllers.
 #[derive(Clone, Copy, Debug)]
-pub struct SlotPower {
-    clock: ClockId,
+struct Supply {
+    clock: Option<ClockId>,
 }
 
-impl Board for SlotPower {
+impl sdhci::Board for Supply {
     fn set_expander_gpio(&mut self, gpio: u32, high: bool) -> bool {
         board::mailbox()
             .lock()
@@ -36,59 +36,35 @@ impl Board for SlotPower {
     }
 
     fn base_clock_hz(&mut self) -> Option<u32> {
-        board::mailbox().lock().clock_rate_hz(self.clock).ok()
+        board::mailbox().lock().clock_rate_hz(self.clock?).ok()
     }
 }
 
-/// Which controller a card was found on.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Slot {
-    /// EMMC2: a board's card slot.
-    Emmc2,
-    /// The legacy controller, where QEMU puts its card.
-    Legacy,
+type Controller = Sdhci<Mmio<Block>, Clock, Supply>;
+
+/// A card as blocks.
+pub struct CardBlocks {
+    card: SdCard<Controller>,
+    read_bytes: u64,
+    read_us: u64,
 }
 
-/// A card that answers.
-pub struct Card {
-    card: SdCard<Host>,
-    slot: Slot,
-}
-
-impl Card {
-    /// The driver, for its counters and its clock.
-    pub fn driver(&self) -> &SdCard<Host> {
-        &self.card
-    }
-
-    /// Where it is.
-    pub fn slot(&self) -> Slot {
-        self.slot
-    }
-
-    /// Starts the card in the board's slot; in QEMU, whose EMMC2 is empty, the one on the legacy
-    /// controller.
-    pub fn open() -> Result<Card, CardError> {
-        match init(Slot::Emmc2) {
-            Err(CardError::NoCard) if board::is_emulators_sdhci() => init(Slot::Legacy),
-            result => result,
+impl CardBlocks {
+    fn new(card: SdCard<Controller>) -> Self {
+        Self {
+            card,
+            read_bytes: 0,
+            read_us: 0,
         }
     }
-}
 
-fn init(slot: Slot) -> Result<Card, CardError> {
-    let (registers, clock) = match slot {
-        Slot::Emmc2 => (board::emmc2(), ClockId::Emmc2),
-        Slot::Legacy => (board::legacy_sdhci(), ClockId::Emmc),
-    };
-    let host = Sdhci::new(registers, Clock, SlotPower { clock });
-    match SdCard::init(host) {
-        Ok(card) => Ok(Card { card, slot }),
-        Err((error, _)) => Err(error),
+    /// Bytes read since the card was mounted, and how long the reads took.
+    pub fn traffic(&self) -> (u64, u64) {
+        (self.read_bytes, self.read_us)
     }
 }
 
-impl BlockDevice for Card {
+impl BlockDevice for CardBlocks {
     type Error = CardError;
 
     fn n_blocks(&self) -> u64 {
@@ -96,34 +72,182 @@ impl BlockDevice for Card {
     }
 
     fn read_blocks(&mut self, first: u64, buf: &mut [u8]) -> Result<(), CardError> {
-        self.card.read_blocks(first, buf)
-    }
-
-    fn buffer_alignment(&self) -> usize {
-        boot::cache::LINE_BYTES
+        let start_us = Clock.now_us();
+        self.card.read_blocks(first, buf)?;
+        self.read_us += Clock.now_us() - start_us;
+        self.read_bytes += buf.len() as u64;
+        Ok(())
     }
 }
 
-/// A file on the card, read by the engine.
-pub struct CardFile<'v> {
-    volume: &'v mut CardVolume,
-    file: File,
-    failure: Option<String>,
+/// Why there is no file.
+#[derive(Clone, Debug)]
+pub enum Error {
+    /// Slot, card, volume or file: the sentence says which.
+    Storage(storage::Error<CardError>),
+    /// A file that is to be read whole is longer than it may be.
+    TooLong {
+        /// Its name.
+        name: String,
+        /// Its length.
+        len_bytes: u64,
+        /// The limit.
+        limit_bytes: usize,
+    },
 }
 
-impl<'v> CardFile<'v> {
-    /// `file` of `volume`.
-    pub fn new(volume: &'v mut CardVolume, file: File) -> Self {
+impl fmt::Display for Error {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Storage(error) => error.fmt(f),
+            Self::TooLong {
+                name,
+                len_bytes,
+                limit_bytes,
+            } => write!(
+                f,
+                "{name} has {len_bytes} bytes: no more than {limit_bytes} are read, shorten it"
+            ),
+        }
+    }
+}
+
+impl core::error::Error for Error {}
+
+impl From<storage::Error<CardError>> for Error {
+    fn from(error: storage::Error<CardError>) -> Self {
+        Self::Storage(error)
+    }
+}
+
+/// The slot. At most one of its parts is in use: the controller alone, or a mounted volume on it.
+pub struct Slot {
+    legacy: bool,
+    idle: Option<Controller>,
+    volume: Option<Volume<CardBlocks>>,
+}
+
+impl Slot {
+    /// Decides which controller has the slot. Touches neither card nor clock.
+    pub fn new(emmc2: Mmio<Block>, legacy: Mmio<Block>) -> Self {
+        let clock = Some(ClockId::Emmc2);
+        let emmc2 = Sdhci::new(emmc2, Clock, Supply { clock });
+        let is_legacy = emmc2.is_empty_in_qemu();
+        let controller = if is_legacy {
+            // QEMU divides no clock.
+            Sdhci::new(legacy, Clock, Supply { clock: None })
+        } else {
+            emmc2
+        };
         Self {
-            volume,
-            file,
-            failure: None,
+            legacy: is_legacy,
+            idle: Some(controller),
+            volume: None,
         }
     }
 
-    /// What went wrong, in the card's own words: the engine's error has only the place.
-    pub fn failure(&self) -> Option<&str> {
-        self.failure.as_deref()
+    /// The controller's name.
+    pub fn controller(&self) -> &'static str {
+        if self.legacy { "EMMC" } else { "EMMC2" }
+    }
+
+    /// The mounted volume; mounts it if it is not.
+    pub fn volume(&mut self) -> Result<&mut Volume<CardBlocks>, Error> {
+        if self.volume.is_none() {
+            self.mount()?;
+        }
+        Ok(self.volume.as_mut().expect("mounted above"))
+    }
+
+    /// Forgets the volume and the card: the next access finds out anew what is in the slot.
+    pub fn unmount(&mut self) {
+        if let Some(volume) = self.volume.take() {
+            self.idle = Some(volume.unmount().card.release());
+        }
+    }
+
+    fn mount(&mut self) -> Result<(), Error> {
+        let mut tries = 0;
+        let card = loop {
+            tries += 1;
+            let controller = self.idle.take().expect("idle while nothing is mounted");
+            match SdCard::init(controller) {
+                Ok(card) => break card,
+                Err((error, controller)) => {
+                    self.idle = Some(controller);
+                    if error == CardError::NoCard || tries == TRIES {
+                        return Err(storage::Error::Device(error).into());
+                    }
+                }
+            }
+        };
+        let mut blocks = CardBlocks::new(card);
+        match Layout::read(&mut blocks) {
+            Ok(layout) => {
+                self.volume = Some(Volume::new(blocks, layout));
+                Ok(())
+            }
+            Err(error) => {
+                self.idle = Some(blocks.card.release());
+                Err(error.into())
+            }
+        }
+    }
+
+    /// The card's models.
+    pub fn models(&mut self) -> Result<Vec<Entry>, Error> {
+        Ok(self.volume()?.list_models()?)
+    }
+
+    /// Opens a file of the root directory for reading at any offset.
+    pub fn open(&mut self, name: &str) -> Result<CardFile<'_>, Error> {
+        let volume = self.volume()?;
+        let file = volume.open(name)?;
+        Ok(CardFile {
+            volume,
+            file,
+            error: None,
+        })
+    }
+
+    /// Reads a whole file of at most `limit_bytes`.
+    pub fn read(&mut self, name: &str, limit_bytes: usize) -> Result<Vec<u8>, Error> {
+        let volume = self.volume()?;
+        let file = volume.open(name)?;
+        if file.len_bytes() > limit_bytes as u64 {
+            return Err(Error::TooLong {
+                name: name.into(),
+                len_bytes: file.len_bytes(),
+                limit_bytes,
+            });
+        }
+        let mut bytes = alloc::vec![0; file.len_bytes() as usize];
+        volume.read_at(&file, 0, &mut bytes)?;
+        Ok(bytes)
+    }
+}
+
+/// An open file of the card: where a model comes from.
+pub struct CardFile<'a> {
+    volume: &'a mut Volume<CardBlocks>,
+    file: File,
+    error: Option<Error>,
+}
+
+impl CardFile<'_> {
+    /// Name, as the card spells it.
+    pub fn name(&self) -> &str {
+        self.file.name()
+    }
+
+    /// Bytes read since the card was mounted, and the microseconds that took.
+    pub fn traffic(&self) -> (u64, u64) {
+        self.volume.device().traffic()
+    }
+
+    /// The whole story of the last read that failed; a [`SourceError`] has only a phrase of it.
+    pub fn take_error(&mut self) -> Option<Error> {
+        self.error.take()
     }
 }
 
@@ -136,11 +260,44 @@ impl ModelSource for CardFile<'_> {
         self.volume
             .read_at(&self.file, offset, buf)
             .map_err(|error| {
-                self.failure = Some(error.to_string());
-                SourceError {
-                    what: "the card could not be read",
-                    offset,
-                }
+                let what = match error {
+                    storage::Error::PastEnd { .. } => "past the end of the file",
+                    _ => "the SD card failed",
+                };
+                self.error = Some(error.into());
+                SourceError { what, offset }
             })
+    }
+}
+
+/// The card in one line: controller, card, mode, volume.
+impl fmt::Display for Slot {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let Some(volume) = &self.volume else {
+            return write!(f, "{}: nothing mounted", self.controller());
+        };
+        let card = &volume.device().card;
+        let name = core::str::from_utf8(&card.cid().name).unwrap_or("?");
+        write!(
+            f,
+            "{}: {name:?}, {} MiB, {} lines at {} MHz{}, {:?}; {} of {} MiB",
+            self.controller(),
+            card.n_blocks() >> 11,
+            card.n_data_lines(),
+            card.clock_hz() / 1_000_000,
+            if card.high_speed() {
+                " (high speed)"
+            } else {
+                ""
+            },
+            card.transfer(),
+            volume.geometry().fat_type,
+            volume.len_bytes() >> 20,
+        )?;
+        let retries = card.counters().retries;
+        if retries > 0 {
+            write!(f, "; {retries} reads repeated")?;
+        }
+        Ok(())
     }
 }

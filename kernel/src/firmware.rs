@@ -52,6 +52,7 @@ fn kernel_main(boot: &BootInfo) -> ! {
         serial: Serial,
         clock: Clock,
         cores,
+        card: board::card_slot(),
         arenas,
         info,
         command_line,

@@ -2,6 +2,7 @@
 
 use alloc::string::String;
 
+use crate::card::Slot;
 use crate::clock::Clock;
 use crate::core_pool::CorePool;
 use crate::info::BoardInfo;
@@ -16,6 +17,8 @@ pub struct Platform {
     pub clock: Clock,
     /// The cores that came up.
     pub cores: CorePool,
+    /// The card slot: nothing is mounted before the first access.
+    pub card: Slot,
     /// RAM for models.
     pub arenas: Arenas,
     /// The board.

@@ -34,4 +34,4 @@ mod window;
 
 pub use device::{BLOCK_BYTES, BlockDevice};
 pub use error::Error;
-pub use volume::{Entry, File, Volume};
+pub use volume::{Entry, File, Layout, Volume};

@@ -3,7 +3,7 @@
 use alloc::string::String;
 use alloc::vec::Vec;
 
-use crate::boot_sector::{self, BootSector, Root};
+use crate::boot_sector::{self, BootSector, FatType, Root};
 use crate::chain::{Length, Runs};
 use crate::device::{BLOCK_BYTES, Block, BlockDevice};
 use crate::directory::{DirectoryEntry, ENTRY_BYTES, Scanner, Step};
@@ -52,44 +52,60 @@ impl File {
     }
 }
 
+/// What the first sectors of a card say: where its volume is and in which state.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Layout {
+    boot: BootSector,
+    free_clusters: Option<u32>,
+    clean: bool,
+}
+
+impl Layout {
+    /// Finds the first FAT volume of the card and checks it.
+    pub fn read<D: BlockDevice>(device: &mut D) -> Result<Self, Error<D::Error>> {
+        let boot = find(device)?;
+        let free_clusters = match boot.fs_info_block {
+            Some(block) => fs_info::free_clusters(&read_block(device, block)?, boot.n_clusters),
+            None => None,
+        };
+        // The table's entry of cluster 1 has a bit that drivers clear while the volume is in use.
+        let table = read_block(device, boot.fat_first_block)?;
+        let at_rest = match boot.fat_type {
+            FatType::Fat16 => table[3] & 0x80,
+            FatType::Fat32 => table[7] & 0x08,
+        };
+        Ok(Self {
+            boot,
+            free_clusters,
+            clean: at_rest != 0 && !boot.dirty,
+        })
+    }
+}
+
 /// A FAT16 or FAT32 volume on a device, read-only.
 #[derive(Debug)]
 pub struct Volume<D> {
     device: D,
-    boot: BootSector,
+    layout: Layout,
     fat_window: Window,
     data_window: Window,
-    free_clusters: Option<u32>,
-    clean: bool,
 }
 
 impl<D: BlockDevice> Volume<D> {
     /// Finds the first FAT volume of the card and checks it.
     pub fn mount(mut device: D) -> Result<Self, Error<D::Error>> {
-        let boot = find(&mut device)?;
-        let free_clusters = match boot.fs_info_block {
-            Some(block) => {
-                let sector = read_block(&mut device, block)?;
-                fs_info::free_clusters(&sector, boot.n_clusters)
-            }
-            None => None,
-        };
-        let mut volume = Self {
+        let layout = Layout::read(&mut device)?;
+        Ok(Self::new(device, layout))
+    }
+
+    /// The volume that `layout`, read from this device, describes.
+    pub fn new(device: D, layout: Layout) -> Self {
+        Self {
             device,
-            boot,
+            layout,
             fat_window: Window::new(FAT_WINDOW_BLOCKS.0, FAT_WINDOW_BLOCKS.1),
             data_window: Window::new(DATA_WINDOW_BLOCKS.0, DATA_WINDOW_BLOCKS.1),
-            free_clusters,
-            clean: true,
-        };
-        // The entry of cluster 1 has a bit that drivers clear while the volume is in use.
-        let state = volume.fat_entry(1).map_err(Error::Device)?;
-        let in_use = match boot.fat_type {
-            boot_sector::FatType::Fat16 => state & 1 << 15 == 0,
-            boot_sector::FatType::Fat32 => state & 1 << 27 == 0,
-        };
-        volume.clean = !in_use && !boot.dirty;
-        Ok(volume)
+        }
     }
 
     /// Gives the device back.
@@ -104,23 +120,23 @@ impl<D: BlockDevice> Volume<D> {
 
     /// The volume's geometry.
     pub fn geometry(&self) -> &BootSector {
-        &self.boot
+        &self.layout.boot
     }
 
     /// Bytes of all clusters.
     pub fn len_bytes(&self) -> u64 {
-        u64::from(self.boot.n_clusters) * self.boot.cluster_bytes()
+        u64::from(self.layout.boot.n_clusters) * self.layout.boot.cluster_bytes()
     }
 
     /// Bytes not in use, where the card says it.
     pub fn free_bytes(&self) -> Option<u64> {
-        let free = self.free_clusters?;
-        Some(u64::from(free) * self.boot.cluster_bytes())
+        let free = self.layout.free_clusters?;
+        Some(u64::from(free) * self.layout.boot.cluster_bytes())
     }
 
     /// False if the card was pulled out before its last writer had finished: files may be damaged.
     pub fn was_ejected_cleanly(&self) -> bool {
-        self.clean
+        self.layout.clean
     }
 
     /// Every file of the root directory, in directory order.
@@ -152,7 +168,8 @@ impl<D: BlockDevice> Volume<D> {
     pub fn open(&mut self, name: &str) -> Result<File, Error<D::Error>> {
         let found = self.scan(|entry| entry.is_called(name).then_some(entry))?;
         let entry = found.ok_or_else(|| Error::NotFound { name: name.into() })?;
-        let n_clusters = u64::from(entry.len_bytes).div_ceil(self.boot.cluster_bytes()) as u32;
+        let n_clusters =
+            u64::from(entry.len_bytes).div_ceil(self.layout.boot.cluster_bytes()) as u32;
         let runs = if n_clusters == 0 {
             Runs::default()
         } else {
@@ -248,7 +265,7 @@ impl<D: BlockDevice> Volume<D> {
         mut visit: impl FnMut(DirectoryEntry) -> Option<T>,
     ) -> Result<Option<T>, Error<D::Error>> {
         let runs = self.root_runs().map_err(Error::RootDirectory)?;
-        let wide = self.boot.fat_type == boot_sector::FatType::Fat32;
+        let wide = self.layout.boot.fat_type == FatType::Fat32;
         let mut scanner = Scanner::default();
         let mut file_block = 0;
         while let Some((block, in_a_row)) = runs.locate(file_block) {
@@ -273,27 +290,27 @@ impl<D: BlockDevice> Volume<D> {
     }
 
     fn root_runs(&mut self) -> Result<Runs, chain::Error<D::Error>> {
-        match self.boot.root {
+        match self.layout.boot.root {
             Root::Blocks { first, n_blocks } => Ok(Runs::single(first, n_blocks as u32)),
             Root::Cluster(first) => {
-                let limit = MAX_DIRECTORY_BYTES.div_ceil(self.boot.cluster_bytes());
+                let limit = MAX_DIRECTORY_BYTES.div_ceil(self.layout.boot.cluster_bytes());
                 self.follow(first, Length::ToEnd(limit as u32))
             }
         }
     }
 
     fn follow(&mut self, first: u32, length: Length) -> Result<Runs, chain::Error<D::Error>> {
-        let boot = self.boot;
+        let boot = self.layout.boot;
         Runs::follow(&boot, first, length, |cluster| self.fat_entry(cluster))
     }
 
-    /// The table's entry of `cluster`, which is 1 or a data cluster.
+    /// The table's entry of `cluster`, a data cluster.
     fn fat_entry(&mut self, cluster: u32) -> Result<u32, D::Error> {
-        let entry_bytes = self.boot.fat_type.entry_bytes();
+        let entry_bytes = self.layout.boot.fat_type.entry_bytes();
         let offset = u64::from(cluster) * entry_bytes;
         let index = offset / BLOCK_BYTES as u64;
-        let block = self.boot.fat_first_block + index;
-        let ahead = self.boot.fat_n_blocks - index;
+        let block = self.layout.boot.fat_first_block + index;
+        let ahead = self.layout.boot.fat_n_blocks - index;
         let bytes = self.fat_window.bytes(&mut self.device, block, ahead)?;
         let bytes = &bytes[(offset % BLOCK_BYTES as u64) as usize..][..entry_bytes as usize];
         Ok(bytes
