@@ -1,0 +1,33 @@
+//! The firmware's engine on the host, for comparison.
+
+use llm::engine::LoadOptions;
+use ops::crc32c::crc32c_f32;
+use pilm::decoder::Decoder;
+use pilm::session::{Memory, Session};
+use pilm::threads::Threads;
+
+/// Checksums of the logits after each of `ids`, computed here on `n_cores` threads with the options that the firmware takes.
+///
+/// # Panics
+/// The model is unusable.
+pub fn checksums(model: &[u8], ids: &[u32], n_cores: usize) -> Vec<String> {
+    let options = LoadOptions::default();
+    let mut source = model;
+    let mut memory =
+        Memory::for_model(&mut source, &options, n_cores).unwrap_or_else(|error| panic!("{error}"));
+    let mut session = Session::load(
+        &mut source,
+        &mut memory,
+        &options,
+        Threads::new(n_cores),
+        &mut |_, _| {},
+    )
+    .unwrap_or_else(|error| panic!("{error}"));
+    let mut checksums = Vec::new();
+    session
+        .prefill(ids, 0, &mut |_, logits| {
+            checksums.push(format!("{:08x}", crc32c_f32(logits)));
+        })
+        .unwrap_or_else(|error| panic!("{error}"));
+    checksums
+}

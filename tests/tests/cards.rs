@@ -1,0 +1,118 @@
+//! Every bad card ends in one clear line and a console that answers.
+
+use ops::GgmlType;
+use pilm::synth::{self, Shape};
+use qemu::Machine;
+use serde_json::json;
+use std::time::Duration;
+use tests::boot::{assert_clean_log, boot, kernel, session};
+use tests::card::{Card, MODEL};
+use xtask::card::{CardFile, PARTITION_START, SECTOR};
+use xtask::session::{PROMPT, Session};
+
+const REPLY: Duration = Duration::from_secs(20);
+
+/// First byte of the partition's boot sector.
+const BOOT_SECTOR: u64 = PARTITION_START * SECTOR;
+
+fn tiny() -> Vec<u8> {
+    synth::bytes(&Shape::llama_tied(), GgmlType::Q8_0)
+}
+
+fn truncated() -> Vec<u8> {
+    let mut bytes = tiny();
+    bytes.truncate(bytes.len() * 2 / 3);
+    bytes
+}
+
+fn wrong_magic() -> Vec<u8> {
+    let mut bytes = tiny();
+    bytes[..4].copy_from_slice(b"GGML");
+    bytes
+}
+
+/// The boot says `expected` in one line, and the console answers a person and a program.
+fn check(mut pi: Session, case: &str, expected: &[&str]) {
+    let text = pi.boot_text().to_owned();
+    let line = text
+        .lines()
+        .find(|line| expected.iter().all(|part| line.contains(part)));
+    assert!(
+        line.is_some(),
+        "{case}: no line with {expected:?} in:\n{text}"
+    );
+    pi.qemu().send_line("/help").unwrap();
+    let help = pi.qemu().expect(PROMPT, REPLY).unwrap();
+    assert!(help.contains("/info"), "{case}: /help says:\n{help}");
+    let error = pi
+        .ask(json!({"op": "complete", "prompt": "x"}))
+        .expect_err("no model can answer");
+    assert!(!error.to_string().is_empty(), "{case}");
+    assert_clean_log(&mut pi);
+}
+
+#[test]
+fn no_card() {
+    let pi = session(&Machine::new(&kernel().image_path));
+    check(pi, "no card", &["no card"]);
+}
+
+#[test]
+fn bad_cards() {
+    let cases: [(&str, Card, &[&str]); 9] = [
+        ("blank", Card::blank(), &["FAT32"]),
+        ("no files", Card::with(&[]), &["no *.gguf"]),
+        (
+            "no model among the files",
+            Card::with(&[
+                CardFile::bytes("readme.txt", *b"hello"),
+                // a Mac leaves such a file beside every file it copies
+                CardFile::bytes("._Tiny.gguf", *b"Mac OS X"),
+            ]),
+            &["no *.gguf"],
+        ),
+        (
+            "exFAT",
+            Card::with(&[]).patched(BOOT_SECTOR + 3, b"EXFAT   "),
+            &["exFAT"],
+        ),
+        (
+            "NTFS",
+            Card::with(&[]).patched(BOOT_SECTOR + 3, b"NTFS    "),
+            &["NTFS"],
+        ),
+        ("GPT", Card::with(&[]).patched(450, &[0xEE]), &["GPT"]),
+        (
+            "truncated",
+            Card::with(&[CardFile::bytes(MODEL, truncated())]),
+            &[MODEL],
+        ),
+        (
+            "wrong magic",
+            Card::with(&[CardFile::bytes(MODEL, wrong_magic())]),
+            &[MODEL],
+        ),
+        (
+            "an empty model",
+            Card::with(&[CardFile::bytes(MODEL, Vec::new())]),
+            &[MODEL],
+        ),
+    ];
+    for (case, card, expected) in cases {
+        check(boot(&card), case, expected);
+    }
+}
+
+/// QEMU's cards of up to 2 GiB count in bytes, larger ones in blocks.
+#[test]
+fn byte_and_block_addressed_cards_are_read() {
+    for size in [64 << 20, 4 << 30] {
+        let card = Card::sized(size, &[CardFile::bytes(MODEL, tiny())]);
+        let mut pi = boot(&card);
+        let (_, done) = pi
+            .complete(json!({"ids": [5, 6, 7], "max_tokens": 3, "ignore_eos": true}))
+            .unwrap_or_else(|error| panic!("{size}: {error:#}"));
+        assert_eq!(done["usage"]["completion_tokens"], 3);
+        assert_clean_log(&mut pi);
+    }
+}

@@ -1,0 +1,115 @@
+//! The firmware computes the bits that the host computes, with any number of cores and in any batch.
+
+use ops::GgmlType;
+use pilm::synth::{self, Shape};
+use serde_json::{Value, json};
+use tests::boot::{assert_clean_log, boot};
+use tests::card::Card;
+use tests::host;
+use xtask::card::CardFile;
+use xtask::session::Session;
+
+/// Long enough for two blocks of attention and for batches that are not whole.
+const PROMPT_TOKENS: u32 = 75;
+/// Decoded one by one.
+const DECODED_TOKENS: usize = 12;
+
+struct Model {
+    name: String,
+    bytes: Vec<u8>,
+}
+
+fn models() -> Vec<Model> {
+    let shapes = [
+        (Shape::llama_grouped(), GgmlType::Q8_0),
+        (Shape::llama_tied(), GgmlType::F32),
+        (Shape::llama_untied(), GgmlType::F16),
+        (Shape::qwen2(), GgmlType::Q8_0),
+    ];
+    shapes
+        .into_iter()
+        .enumerate()
+        .map(|(i, (shape, ggml_type))| Model {
+            name: format!("m{i}.gguf"),
+            bytes: synth::bytes(&shape, ggml_type),
+        })
+        .collect()
+}
+
+/// Any ids that every tiny vocabulary has.
+fn prompt() -> Vec<u32> {
+    (0..PROMPT_TOKENS).map(|i| 5 + (i * 37) % 400).collect()
+}
+
+/// The checksums that the firmware reports for `request`, and the tokens that it chooses.
+fn checksums(session: &mut Session, request: Value) -> (Vec<String>, Vec<u32>) {
+    let (mut checksums, mut tokens) = (Vec::new(), Vec::new());
+    session
+        .ask_with(request, &mut |event| {
+            if let Some(checksum) = event["crc32c"].as_str() {
+                checksums.push(checksum.to_owned());
+            }
+            if let Some(token) = event["token"].as_u64() {
+                tokens.push(token as u32);
+            }
+            Ok(())
+        })
+        .unwrap_or_else(|error| panic!("{error:#}"));
+    (checksums, tokens)
+}
+
+fn ask(session: &mut Session, request: Value) {
+    session
+        .ask(request)
+        .unwrap_or_else(|error| panic!("{error:#}"));
+}
+
+#[test]
+fn logits_are_those_of_the_host_with_one_to_four_cores() {
+    let models = models();
+    let files: Vec<_> = models
+        .iter()
+        .map(|model| CardFile::bytes(&model.name, model.bytes.clone()))
+        .collect();
+    let card = Card::with(&files);
+    let mut session = boot(&card);
+    let ids = prompt();
+    for model in &models {
+        let expected = host::checksums(&model.bytes, &ids, 2);
+        assert_eq!(expected.len(), ids.len());
+        ask(&mut session, json!({"op": "load", "name": model.name}));
+        for cores in 1..=4 {
+            ask(
+                &mut session,
+                json!({"op": "set", "key": "cores", "value": cores}),
+            );
+            let request = json!({"op": "complete", "ids": ids, "max_tokens": 0,
+                "logits_crc32c": true, "logits_positions": "all"});
+            let (found, _) = checksums(&mut session, request);
+            assert!(found == expected, "{} on {cores} cores", model.name);
+        }
+    }
+    assert_clean_log(&mut session);
+}
+
+#[test]
+fn tokens_one_by_one_give_the_logits_of_a_batch() {
+    let model = synth::bytes(&Shape::llama_grouped(), GgmlType::Q8_0);
+    let card = Card::with_model(&Shape::llama_grouped(), GgmlType::Q8_0);
+    let mut session = boot(&card);
+    let start = &prompt()[..3];
+    let request = json!({"op": "complete", "ids": start, "max_tokens": DECODED_TOKENS,
+        "ignore_eos": true, "temperature": 0, "logits_crc32c": true});
+    let (one_by_one, tokens) = checksums(&mut session, request);
+    assert_eq!(tokens.len(), DECODED_TOKENS);
+    assert_eq!(one_by_one.len(), DECODED_TOKENS);
+
+    let mut all = start.to_vec();
+    all.extend(&tokens[..DECODED_TOKENS - 1]);
+    ask(&mut session, json!({"op": "reset"}));
+    let request = json!({"op": "complete", "ids": all, "max_tokens": 0,
+        "logits_crc32c": true, "logits_positions": "all"});
+    let (batch, _) = checksums(&mut session, request);
+    assert_eq!(batch[start.len() - 1..], one_by_one);
+    assert_eq!(batch, host::checksums(&model, &all, 1));
+}
