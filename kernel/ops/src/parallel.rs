@@ -77,10 +77,13 @@ impl Team {
             (1..=MAX_CORES).contains(&n_cores),
             "a region on {n_cores} cores"
         );
+        // All first: a core that is still inside its last meeting compares with the others' steps.
         for flag in &self.flags {
             while flag.inside.load(Acquire) {
                 self.wait();
             }
+        }
+        for flag in &self.flags {
             flag.step.store(0, Relaxed);
         }
         self.n_cores.store(n_cores as u32, Release);
