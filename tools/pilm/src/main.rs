@@ -17,16 +17,24 @@ struct Cli {
 
 #[derive(Subcommand)]
 enum Command {
+    CheckOracle(commands::check_oracle::Args),
     Convert(commands::convert::Args),
+    Generate(commands::generate::Args),
     Inspect(commands::inspect::Args),
+    Logits(commands::logits::Args),
+    Ppl(commands::ppl::Args),
     Quantize(commands::quantize::Args),
     Tokenize(commands::tokenize::Args),
 }
 
 fn main() -> ExitCode {
     let result = match Cli::parse().command {
+        Command::CheckOracle(args) => commands::check_oracle::run(&args),
         Command::Convert(args) => commands::convert::run(&args),
+        Command::Generate(args) => commands::generate::run(&args),
         Command::Inspect(args) => commands::inspect::run(&args),
+        Command::Logits(args) => commands::logits::run(&args),
+        Command::Ppl(args) => commands::ppl::run(&args),
         Command::Quantize(args) => commands::quantize::run(&args),
         Command::Tokenize(args) => commands::tokenize::run(&args),
     };

@@ -7,6 +7,7 @@ use llm::kv_cache::{KvCache, KvType};
 use llm::source::ModelSource;
 use llm::tokenizer::TokenId;
 use ops::arena::{Arena, Line};
+use ops::parallel::Cores;
 
 use crate::decoder::Decoder;
 use crate::threads::Threads;
@@ -27,7 +28,7 @@ impl Memory {
     pub fn for_model(
         source: &mut dyn ModelSource,
         options: &LoadOptions,
-        n_cores: usize,
+        threads: &Threads,
     ) -> Result<Memory, LoadError> {
         let header = gguf::read_header(source)?;
         let gguf = Gguf::parse(&header, source.len_bytes())?;
@@ -41,7 +42,7 @@ impl Memory {
         // Vectors per token: residual stream, branches, heads, and each core's own copies. Packed
         // rows and tiles are padded, hence the factors.
         let widest = config.dim.max(config.hidden_dim).max(config.q_dim()) as u64;
-        let per_token = 4 * widest * (8 + 4 * n_cores as u64);
+        let per_token = 4 * widest * (8 + 4 * threads.n_cores() as u64);
         let partials = 4 * (config.q_dim() + 4 * config.n_heads) * context_len.div_ceil(64) * 2;
         let batch = options.batch as u64 + 4;
         let logits = 4 * config.vocab_size * (options.n_logits + 2);

@@ -29,8 +29,8 @@ fn options() -> LoadOptions {
 
 /// Logits of all positions, in one vector.
 fn logits_of(file: &[u8], ids: &[u32], n_cores: usize, options: &LoadOptions) -> Vec<f32> {
-    let mut memory = Memory::for_model(&mut &file[..], options, n_cores).unwrap();
     let threads = Threads::new(n_cores);
+    let mut memory = Memory::for_model(&mut &file[..], options, &threads).unwrap();
     let mut session = Session::load(
         &mut &file[..],
         &mut memory,
@@ -130,8 +130,8 @@ fn decoding_token_by_token_gives_the_bits_of_a_prefill() {
     let file = bytes(&shape, GgmlType::Q8_0);
     let ids = ids(&shape);
     let whole = logits_of(&file, &ids, 1, &options());
-    let mut memory = Memory::for_model(&mut &file[..], &options(), 1).unwrap();
     let threads = Threads::new(1);
+    let mut memory = Memory::for_model(&mut &file[..], &options(), &threads).unwrap();
     let mut session = Session::load(
         &mut &file[..],
         &mut memory,

@@ -4,6 +4,7 @@ use std::collections::BTreeMap;
 use std::path::PathBuf;
 
 use anyhow::{Context, Result};
+use llm::chat::ChatTemplate;
 use llm::config::Config;
 use llm::gguf::{self, Gguf};
 use llm::source::ModelSource;
@@ -38,6 +39,10 @@ pub fn run(args: &Args) -> Result<()> {
     let tokenizer = Tokenizer::from_gguf(&gguf).with_context(|| name.to_string())?;
     print_config(&config);
     print_tokenizer(&tokenizer);
+    println!(
+        "chat         {}",
+        ChatTemplate::from_gguf(&gguf)?.family().name()
+    );
     print_types(&gguf);
     println!(
         "per token    {:.1} MB of weights are read",

@@ -1,7 +1,12 @@
 //! One file per subcommand: its arguments and what it prints.
 
+pub mod check_oracle;
 pub mod convert;
+pub mod generate;
 pub mod inspect;
+pub mod logits;
+pub mod model;
 pub mod output;
+pub mod ppl;
 pub mod quantize;
 pub mod tokenize;

@@ -1,0 +1,112 @@
+//! `pilm check-oracle DIR MODEL`
+
+use std::path::PathBuf;
+
+use anyhow::{Result, ensure};
+use llm::engine::LoadOptions;
+use llm::gguf::{self, Gguf};
+use llm::kv_cache::KvType;
+use llm::source::ModelSource;
+use ops::GgmlType;
+use pilm::file_source::FileSource;
+use pilm::parity::{Gates, Golden, compare};
+use pilm::session::Session;
+
+use super::model::{ModelArgs, with_session};
+
+/// Compare a model with another implementation's stored results.
+///
+/// F32 models must agree but for rounding; others must agree where the stored results are no
+/// toss-up, and with --base stay within a mean KL divergence.
+#[derive(clap::Args)]
+pub struct Args {
+    /// Directory with golden.json.
+    dir: PathBuf,
+    #[command(flatten)]
+    model: ModelArgs,
+    /// The same model in F32, for the KL divergence.
+    #[arg(long)]
+    base: Option<PathBuf>,
+    /// Only the prompts with this in their names.
+    #[arg(long)]
+    only: Option<String>,
+}
+
+/// Runs the subcommand.
+pub fn run(args: &Args) -> Result<()> {
+    let exact = is_f32(&args.model)?;
+    let golden = Golden::read(&args.dir)?;
+    let gates = if exact { Gates::EXACT } else { Gates::Q8_0 };
+    let longest = golden
+        .items
+        .iter()
+        .map(|p| p.ids.len() + p.greedy_ids.len())
+        .max();
+    let options = LoadOptions {
+        context_len: longest,
+        n_logits: 32,
+        kv_type: Some(KvType::F32),
+        ..LoadOptions::default()
+    };
+    println!(
+        "{:16} {:>6} {:>10} {:>10} {:>11} {:>8} {:>8} {:>8}",
+        "prompt", "tokens", "Δ logit", "Δ nll", "argmax", "greedy", "margin", "KL"
+    );
+    let model = &args.model;
+    with_session(
+        &model.model,
+        model.threads(),
+        &options,
+        |session| match &args.base {
+            None => check(&golden, &gates, args, session, None),
+            Some(base) => with_session(base, model.threads(), &options, |base| {
+                check(&golden, &gates, args, session, Some(base))
+            }),
+        },
+    )
+}
+
+fn is_f32(model: &ModelArgs) -> Result<bool> {
+    let mut source = FileSource::open(&model.model)?;
+    let header = gguf::read_header(&mut source)?;
+    let gguf = Gguf::parse(&header, source.len_bytes())?;
+    Ok(gguf.tensors().all(|t| t.ggml_type == GgmlType::F32))
+}
+
+fn check(
+    golden: &Golden,
+    gates: &Gates,
+    args: &Args,
+    session: &mut Session<'_>,
+    mut base: Option<&mut Session<'_>>,
+) -> Result<()> {
+    let wanted = |name: &str| args.only.as_deref().is_none_or(|only| name.contains(only));
+    let (mut n, mut failed) = (0, 0);
+    for prompt in golden.items.iter().filter(|p| wanted(&p.name)) {
+        let report = compare(prompt, session, base.as_deref_mut())?;
+        let optional = |value: Option<f64>| value.map_or("-".into(), |v| format!("{v:.5}"));
+        println!(
+            "{:16} {:6} {:10.2e} {:10.2e} {:5}/{:<5} {:5}/{:<2} {:>8} {:>8}",
+            report.name,
+            report.n_tokens,
+            report.logit_difference,
+            report.nll_difference,
+            report.argmax_equal,
+            report.n_tokens,
+            report.greedy_equal,
+            prompt.greedy_ids.len(),
+            optional(report.margin_at_divergence),
+            optional(report.kl)
+        );
+        let failures = report.failures(gates);
+        for failure in &failures {
+            println!("    FAILED: {failure}");
+        }
+        n += 1;
+        failed += usize::from(!failures.is_empty());
+    }
+    ensure!(n > 0, "no prompt has that name");
+    ensure!(failed == 0, "{failed} of {n} prompts fail");
+    println!("{n} prompts pass");
+    Ok(())
+}

@@ -1,0 +1,140 @@
+//! `pilm generate MODEL --prompt P`
+
+use std::io::{self, Write};
+use std::time::Instant;
+
+use anyhow::{Context, Result, ensure};
+use console::Utf8Stream;
+use llm::chat::{Message, Role};
+use llm::engine::LoadOptions;
+use llm::sampler::{Sampler, Settings};
+use llm::tokenizer::TokenId;
+use pilm::session::Session;
+
+use super::model::{ModelArgs, with_session};
+
+/// Answer one prompt, or continue it with --raw.
+#[derive(clap::Args)]
+pub struct Args {
+    #[command(flatten)]
+    model: ModelArgs,
+    /// What to say.
+    #[arg(long)]
+    prompt: String,
+    /// Instructions before it.
+    #[arg(long, conflicts_with = "raw")]
+    system: Option<String>,
+    /// Most tokens of the answer.
+    #[arg(long, default_value_t = 128)]
+    max_tokens: usize,
+    /// 0 always takes the most likely token.
+    #[arg(long, default_value_t = 0.0)]
+    temperature: f32,
+    /// Seed of the random numbers.
+    #[arg(long, default_value_t = 0)]
+    seed: u64,
+    /// Continue the prompt as it is, without a chat format.
+    #[arg(long)]
+    raw: bool,
+    /// Print the ids of prompt and answer to standard error.
+    #[arg(long)]
+    show_ids: bool,
+    /// No line with counts and times.
+    #[arg(long)]
+    quiet: bool,
+}
+
+/// Runs the subcommand.
+pub fn run(args: &Args) -> Result<()> {
+    let settings = Settings {
+        temperature: args.temperature,
+        seed: args.seed,
+        ..Settings::GREEDY
+    };
+    settings.check()?;
+    let options = LoadOptions::default();
+    with_session(
+        &args.model.model,
+        args.model.threads(),
+        &options,
+        |session| answer(session, args, settings),
+    )
+}
+
+fn prompt_ids(session: &Session<'_>, args: &Args) -> Vec<TokenId> {
+    let tokenizer = session.engine.tokenizer();
+    if args.raw {
+        let bos = tokenizer.bos().filter(|_| tokenizer.add_bos());
+        return bos
+            .into_iter()
+            .chain(tokenizer.encode(&args.prompt, false))
+            .collect();
+    }
+    let system = args.system.as_deref().map(|content| Message {
+        role: Role::System,
+        content,
+    });
+    let user = Message {
+        role: Role::User,
+        content: &args.prompt,
+    };
+    let messages: Vec<Message<'_>> = system.into_iter().chain([user]).collect();
+    session.engine.chat().render(tokenizer, &messages)
+}
+
+fn answer(session: &mut Session<'_>, args: &Args, settings: Settings) -> Result<()> {
+    let ids = prompt_ids(session, args);
+    ensure!(!ids.is_empty(), "the prompt is empty");
+    let mut sampler = Sampler::new(session.engine.config().vocab_size, settings);
+    ids.iter().for_each(|id| sampler.accept(*id));
+    let (engine, threads) = (&mut session.engine, &session.threads);
+
+    let start = Instant::now();
+    let mut next = sampler.sample(engine.prefill(&ids, threads, &|| false)?);
+    let prefill = start.elapsed();
+    let (mut out, mut stream) = (io::stdout().lock(), Utf8Stream::new());
+    let mut made = Vec::new();
+    let mut failed = Ok(());
+    let start = Instant::now();
+    while made.len() < args.max_tokens {
+        let id = next.context("the model's logits are no numbers: the file is damaged")?;
+        made.push(id);
+        if engine.tokenizer().is_eog(id) {
+            break;
+        }
+        stream.push(engine.tokenizer().decode_bytes(id), &mut |text| {
+            failed = write!(out, "{text}").and_then(|()| out.flush());
+        });
+        std::mem::replace(&mut failed, Ok(()))?;
+        if made.len() == args.max_tokens || engine.pos() == engine.context_len() {
+            break;
+        }
+        sampler.accept(id);
+        next = sampler.sample(engine.decode(id, threads)?);
+    }
+    let decode = start.elapsed();
+    stream.finish(&mut |text| failed = write!(out, "{text}"));
+    failed?;
+    writeln!(out)?;
+    if args.show_ids {
+        eprintln!("prompt {}\nanswer {}", list(&ids), list(&made));
+    }
+    if !args.quiet {
+        let rate = |n: usize, time: std::time::Duration| n as f64 / time.as_secs_f64();
+        let (n, steps) = (ids.len(), made.len().saturating_sub(1));
+        eprintln!(
+            "{n} prompt tokens at {:.1} tok/s, {} tokens at {:.1} tok/s",
+            rate(n, prefill),
+            made.len(),
+            rate(steps, decode)
+        );
+    }
+    Ok(())
+}
+
+fn list(ids: &[TokenId]) -> String {
+    ids.iter()
+        .map(|id| id.0.to_string())
+        .collect::<Vec<_>>()
+        .join(",")
+}
