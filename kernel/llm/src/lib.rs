@@ -12,6 +12,7 @@ pub mod engine;
 pub mod gguf;
 pub mod kv_cache;
 pub mod models;
+mod one_line;
 pub mod run_state;
 pub mod sampler;
 pub mod source;

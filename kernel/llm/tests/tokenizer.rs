@@ -5,7 +5,7 @@ mod support;
 use llm::gguf::Gguf;
 use llm::tokenizer::{Error, TokenId, TokenKind, Tokenizer};
 use serde_json::Value;
-use support::{Builder, byte_pair_builder, json, tokenizer};
+use support::{Builder, byte_pair_builder, json, sentence_piece_builder, tokenizer};
 
 fn numbers(value: &Value) -> Vec<u32> {
     value
@@ -51,36 +51,6 @@ fn smollm() -> Builder {
     byte_pair_builder("bpe512-smollm.json", "smollm")
 }
 
-fn sentence_piece() -> Builder {
-    let file = json("sentencepiece640.json");
-    let strings = |key: &str| -> Vec<String> {
-        file[key]
-            .as_array()
-            .unwrap()
-            .iter()
-            .map(|t| t.as_str().unwrap().to_string())
-            .collect()
-    };
-    let scores: Vec<f32> = file["scores"]
-        .as_array()
-        .unwrap()
-        .iter()
-        .map(|s| s.as_f64().unwrap() as f32)
-        .collect();
-    let kinds: Vec<i32> = numbers(&file["types"])
-        .iter()
-        .map(|&kind| kind as i32)
-        .collect();
-    Builder::new()
-        .str("tokenizer.ggml.model", "llama")
-        .strs("tokenizer.ggml.tokens", &strings("tokens"))
-        .f32s("tokenizer.ggml.scores", &scores)
-        .i32s("tokenizer.ggml.token_type", &kinds)
-        .u32("tokenizer.ggml.bos_token_id", 1)
-        .u32("tokenizer.ggml.eos_token_id", 2)
-        .u32("tokenizer.ggml.unknown_token_id", 0)
-}
-
 #[test]
 fn smollm_ids_are_hugging_faces() {
     let tokenizer = tokenizer(&smollm());
@@ -102,7 +72,7 @@ fn qwen2_ids_are_hugging_faces() {
 
 #[test]
 fn sentence_piece_ids_are_hugging_faces() {
-    let tokenizer = tokenizer(&sentence_piece());
+    let tokenizer = tokenizer(&sentence_piece_builder());
     let golden = json("sentencepiece640.json");
     check_parsed(&tokenizer, &golden, 290);
     let mut differ = 0;
@@ -221,7 +191,7 @@ fn a_long_piece_takes_a_moment_only() {
     assert!(encoded.len() > 50_000);
     // A quadratic merge would take minutes.
     assert!(start.elapsed().as_secs() < 20);
-    let pieces = support::tokenizer(&sentence_piece());
+    let pieces = support::tokenizer(&sentence_piece_builder());
     assert!(pieces.encode(&"the ".repeat(50_000), false).len() > 10_000);
 }
 
@@ -257,7 +227,7 @@ fn what_cannot_be_used_is_named() {
         "tokenizer.ggml.merges is missing",
     );
     says(
-        sentence_piece().without("tokenizer.ggml.scores"),
+        sentence_piece_builder().without("tokenizer.ggml.scores"),
         "tokenizer.ggml.scores is missing",
     );
     let kinds = "tokenizer.ggml.token_type";

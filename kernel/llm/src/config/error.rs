@@ -1,10 +1,11 @@
 //! Why a model cannot be run.
 
 use alloc::string::String;
-use core::fmt;
+use core::fmt::{self, Write};
 
 use super::Architecture;
 use crate::gguf;
+use crate::one_line::OneLine;
 
 /// A model that cannot be run, and why.
 #[derive(Clone, Debug, PartialEq)]
@@ -49,6 +50,7 @@ impl From<gguf::Error> for Error {
 
 impl fmt::Display for Error {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let f = &mut OneLine::new(f);
         match self {
             Error::Gguf(error) => write!(f, "{error}"),
             Error::Unusable { key, value } => {

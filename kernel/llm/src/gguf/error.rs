@@ -1,9 +1,10 @@
 //! What can be wrong with a GGUF file.
 
 use alloc::string::String;
-use core::fmt;
+use core::fmt::{self, Write};
 
 use super::{MAX_ARRAY_NESTING, MAX_DIMS};
+use crate::one_line::OneLine;
 use crate::source::SourceError;
 
 /// A file that cannot be used, with the facts.
@@ -97,6 +98,7 @@ pub enum Error {
 
 impl fmt::Display for Error {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let f = &mut OneLine::new(f);
         const COPY_AGAIN: &str = "copy the file again";
         match self {
             Error::Truncated { needed_bytes } => {

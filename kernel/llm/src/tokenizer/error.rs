@@ -1,10 +1,11 @@
 //! What can be wrong with a tokenizer in a file.
 
 use alloc::string::String;
-use core::fmt;
+use core::fmt::{self, Write};
 
 use super::pretokenize;
 use crate::gguf;
+use crate::one_line::OneLine;
 
 /// A tokenizer that cannot be used.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -52,6 +53,7 @@ impl From<gguf::Error> for Error {
 
 impl fmt::Display for Error {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let f = &mut OneLine::new(f);
         match self {
             Error::Gguf(error) => write!(f, "{error}"),
             Error::UnsupportedModel { name } => write!(

@@ -1,9 +1,6 @@
 //! GGUF files made in memory, whole or damaged, and tokenizers of the fixtures.
 #![allow(dead_code, reason = "every test binary uses its own part")]
 
-use std::fs;
-use std::path::PathBuf;
-
 use llm::gguf::Gguf;
 use llm::tokenizer::Tokenizer;
 use serde_json::Value;
@@ -147,14 +144,17 @@ impl Builder {
     }
 }
 
-pub fn fixture(name: &str) -> PathBuf {
-    PathBuf::from(env!("CARGO_MANIFEST_DIR"))
-        .join("tests/fixtures")
-        .join(name)
-}
-
+/// A file of `tests/fixtures`.
 pub fn json(name: &str) -> Value {
-    serde_json::from_str(&fs::read_to_string(fixture(name)).unwrap()).unwrap()
+    let text = match name {
+        "bpe512-smollm.json" => include_str!("../fixtures/bpe512-smollm.json"),
+        "bpe512-smollm-golden.json" => include_str!("../fixtures/bpe512-smollm-golden.json"),
+        "bpe512-qwen2.json" => include_str!("../fixtures/bpe512-qwen2.json"),
+        "bpe512-qwen2-golden.json" => include_str!("../fixtures/bpe512-qwen2-golden.json"),
+        "sentencepiece640.json" => include_str!("../fixtures/sentencepiece640.json"),
+        _ => panic!("no fixture {name}"),
+    };
+    serde_json::from_str(text).unwrap()
 }
 
 /// A byte-level tokenizer.json as GGUF metadata.
@@ -216,4 +216,37 @@ pub fn byte_pair_builder(name: &str, pre: &str) -> Builder {
 pub fn tokenizer(builder: &Builder) -> Tokenizer {
     let file = builder.build();
     Tokenizer::from_gguf(&Gguf::parse(&file, file.len() as u64).unwrap()).unwrap()
+}
+
+/// The SentencePiece vocabulary as GGUF metadata.
+pub fn sentence_piece_builder() -> Builder {
+    let file = json("sentencepiece640.json");
+    let strings = |key: &str| -> Vec<String> {
+        file[key]
+            .as_array()
+            .unwrap()
+            .iter()
+            .map(|t| t.as_str().unwrap().to_string())
+            .collect()
+    };
+    let scores: Vec<f32> = file["scores"]
+        .as_array()
+        .unwrap()
+        .iter()
+        .map(|s| s.as_f64().unwrap() as f32)
+        .collect();
+    let kinds: Vec<i32> = file["types"]
+        .as_array()
+        .unwrap()
+        .iter()
+        .map(|kind| kind.as_i64().unwrap() as i32)
+        .collect();
+    Builder::new()
+        .str("tokenizer.ggml.model", "llama")
+        .strs("tokenizer.ggml.tokens", &strings("tokens"))
+        .f32s("tokenizer.ggml.scores", &scores)
+        .i32s("tokenizer.ggml.token_type", &kinds)
+        .u32("tokenizer.ggml.bos_token_id", 1)
+        .u32("tokenizer.ggml.eos_token_id", 2)
+        .u32("tokenizer.ggml.unknown_token_id", 0)
 }

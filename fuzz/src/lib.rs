@@ -1,0 +1,13 @@
+//! What the fuzz targets check, callable without a fuzzer.
+//!
+//! Each module has a `check` that takes any bytes and panics when a promise is broken.
+//! `tests/replay.rs` calls it with every file of `corpus/`.
+
+pub mod gguf;
+pub mod seeds;
+pub mod template;
+pub mod tokenizer;
+
+#[path = "../../kernel/llm/tests/support/mod.rs"]
+#[allow(missing_docs, unreachable_pub, reason = "shared with the tests of llm")]
+mod support;

@@ -1,0 +1,5 @@
+//! `fuzz::gguf` under libFuzzer.
+
+#![no_main]
+
+libfuzzer_sys::fuzz_target!(|data: &[u8]| fuzz::gguf::check(data));
