@@ -2,14 +2,20 @@
 
 use crate::voice::Voice;
 use crate::workspace::{TARGET, cargo};
-use crate::{firmware, reproduce, size, test};
-use anyhow::Result;
+use crate::{firmware, reproduce, setup, size, test};
+use anyhow::{Context, Result, ensure};
+use std::env;
+use std::process::Command;
 use std::time::Instant;
 
 /// Packages for the board: built, linted and documented for its target.
-const BOARD_PACKAGES: [&str; 7] = [
-    "boot", "kernel", "console", "drivers", "llm", "ops", "storage",
+const BOARD_PACKAGES: [&str; 8] = [
+    "boot", "kernel", "console", "drivers", "images", "llm", "ops", "storage",
 ];
+
+/// A question to the default model, and the answer that 8-bit weights give at temperature 0.
+const QUESTION: &str = "What is the capital of France?";
+const ANSWER: &str = "The capital of France is Paris.";
 
 /// Runs every check; the first failure ends it.
 ///
@@ -18,6 +24,7 @@ const BOARD_PACKAGES: [&str; 7] = [
 pub fn ci() -> Result<()> {
     let start = Instant::now();
     let voice = Voice::new(false);
+    setup::setup()?;
     voice.run("Formatting", cargo().args(["fmt", "--all", "--check"]))?;
     voice.run(
         "Lints, host",
@@ -28,17 +35,15 @@ pub fn ci() -> Result<()> {
         board(cargo().arg("clippy")).args(["--", "-Dwarnings"]),
     )?;
     voice.run(
-        "Documentation",
-        board(cargo().env("RUSTDOCFLAGS", "-Dwarnings").args([
-            "doc",
-            "--no-deps",
-            "--document-private-items",
-        ])),
+        "Documentation, host",
+        &mut documentation().arg("--workspace"),
     )?;
+    voice.run("Documentation, board", board(&mut documentation()))?;
     let firmware = firmware::build(voice)?;
     size::check(voice, &firmware)?;
     reproduce::check(voice, &firmware)?;
     test::test()?;
+    ask_the_real_model(voice)?;
     voice.say(format!(
         "All checks hold ({} s).",
         start.elapsed().as_secs()
@@ -46,7 +51,31 @@ pub fn ci() -> Result<()> {
     Ok(())
 }
 
-fn board(command: &mut std::process::Command) -> &mut std::process::Command {
+/// What a person types first: `cargo xtask run --prompt … --quiet` prints the answer and nothing else.
+fn ask_the_real_model(voice: Voice) -> Result<()> {
+    voice.say("Asking the default model in QEMU");
+    let output = Command::new(env::current_exe()?)
+        .args(["run", "--prompt", QUESTION, "--max-tokens", "24", "--quiet"])
+        .output()
+        .context("xtask cannot be started a second time")?;
+    let answer = String::from_utf8_lossy(&output.stdout);
+    ensure!(
+        output.status.success() && answer == format!("{ANSWER}\n"),
+        "the default model answers {answer:?}, not {ANSWER:?}\n{}",
+        String::from_utf8_lossy(&output.stderr)
+    );
+    voice.say(format!("{QUESTION} {ANSWER}"));
+    Ok(())
+}
+
+fn documentation() -> Command {
+    let mut command = cargo();
+    command.env("RUSTDOCFLAGS", "-Dwarnings");
+    command.args(["doc", "--no-deps", "--document-private-items"]);
+    command
+}
+
+fn board(command: &mut Command) -> &mut Command {
     command.args(["--target", TARGET]);
     for package in BOARD_PACKAGES {
         command.args(["--package", package]);

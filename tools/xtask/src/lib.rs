@@ -13,6 +13,7 @@ pub mod digest;
 pub mod dist;
 pub mod firmware;
 pub mod image;
+pub mod mca;
 pub mod raw_image;
 pub mod reproduce;
 pub mod run;

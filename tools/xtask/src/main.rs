@@ -5,7 +5,7 @@
 use anyhow::Result;
 use clap::{Parser, Subcommand};
 use std::process::ExitCode;
-use xtask::{ci, dist, image, run, setup, test};
+use xtask::{ci, dist, image, mca, run, setup, test};
 
 /// Builds, boots and checks PiLM.
 #[derive(Parser)]
@@ -27,6 +27,8 @@ enum Command {
     Run(run::Options),
     /// Run all tests: on the host, and in QEMU.
     Test,
+    /// Print the cycles of the image's hot loops, by LLVM's model of the Cortex-A72.
+    Mca,
     /// Run everything that must hold for a change to land.
     Ci,
 }
@@ -48,6 +50,7 @@ fn dispatch(command: Command) -> Result<()> {
         Command::Dist => dist::dist(),
         Command::Run(options) => run::run(&options),
         Command::Test => test::test(),
+        Command::Mca => mca::mca(),
         Command::Ci => ci::ci(),
     }
 }

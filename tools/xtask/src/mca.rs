@@ -1,0 +1,283 @@
+//! `cargo xtask mca`: cycles of the image's hot loops on a Cortex-A72, as LLVM's model sees them.
+//!
+//! The loops are found in the shipped image: innermost loops that multiply int8 (`smull`, `smlal2`,
+//! 8 products each) or accumulate floats (`fmla`, 4 each). The model knows the pipelines, not caches
+//! and DRAM, and takes the A72 for an A57: figures to compare, not to time by.
+
+use crate::firmware;
+use crate::voice::Voice;
+use anyhow::{Context, Result, ensure};
+use std::io::Write;
+use std::process::{Command, Stdio};
+
+/// LLVM's tools, as Debian names them; without a number where that is the name.
+const VERSIONS: [&str; 6] = ["", "-22", "-21", "-20", "-19", "-18"];
+/// Loops that multiply less often than this per turn are not what a product is made of.
+const FEWEST_PRODUCTS: u64 = 32;
+const TURNS: u64 = 100;
+
+/// An innermost loop.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Loop {
+    /// Demangled name of the function that it is in.
+    pub function: String,
+    /// Address of its first instruction.
+    pub addr: u64,
+    /// Its instructions, the closing branch left out.
+    pub body: Vec<String>,
+}
+
+/// What the model says about a loop.
+#[derive(Clone, Debug)]
+pub struct Cost {
+    /// The loop.
+    pub site: Loop,
+    /// Cycles per turn.
+    pub cycles: f64,
+    /// Products per turn.
+    pub products: u64,
+}
+
+impl Cost {
+    /// Cycles per 32 products: per 32 weights of one token.
+    pub fn cycles_per_32(&self) -> f64 {
+        self.cycles * 32.0 / self.products as f64
+    }
+}
+
+/// Builds the kernel and prints the cost of its hot loops.
+///
+/// # Errors
+/// The kernel does not build, or LLVM's tools are missing.
+pub fn mca() -> Result<()> {
+    let firmware = firmware::build(Voice::new(false))?;
+    let listing = disassemble(&firmware.elf)?;
+    let mut costs = Vec::new();
+    for site in innermost_loops(&listing) {
+        let products = products(&site.body);
+        if products >= FEWEST_PRODUCTS {
+            let cycles = cycles_per_turn(&site.body)?;
+            costs.push(Cost {
+                site,
+                cycles,
+                products,
+            });
+        }
+    }
+    ensure!(!costs.is_empty(), "no loop of the image multiplies");
+    println!(
+        "{:>8} {:>7} {:>8} {:>8}  function",
+        "products", "instr.", "cycles", "per 32"
+    );
+    for cost in &costs {
+        println!(
+            "{:>8} {:>7} {:>8.2} {:>8.2}  {} at {:#x}",
+            cost.products,
+            cost.site.body.len() + 1,
+            cost.cycles,
+            cost.cycles_per_32(),
+            cost.site.function,
+            cost.site.addr
+        );
+    }
+    Ok(())
+}
+
+/// The name under which an LLVM tool is installed.
+fn tool(name: &str) -> Result<String> {
+    VERSIONS
+        .iter()
+        .map(|version| format!("{name}{version}"))
+        .find(|program| {
+            Command::new(program)
+                .arg("--version")
+                .output()
+                .is_ok_and(|output| output.status.success())
+        })
+        .with_context(|| format!("{name} is not installed: it is in Debian's package llvm-19"))
+}
+
+fn disassemble(elf: &std::path::Path) -> Result<String> {
+    let output = Command::new(tool("llvm-objdump")?)
+        .args([
+            "--disassemble",
+            "--demangle",
+            "--no-show-raw-insn",
+            "--section=.text",
+        ])
+        .arg(elf)
+        .output()?;
+    ensure!(
+        output.status.success(),
+        "llvm-objdump: {}",
+        String::from_utf8_lossy(&output.stderr)
+    );
+    Ok(String::from_utf8(output.stdout)?)
+}
+
+struct Instruction<'t> {
+    addr: u64,
+    text: &'t str,
+}
+
+/// The innermost loops of a listing: a branch back to an instruction with no other such branch between.
+fn innermost_loops(listing: &str) -> Vec<Loop> {
+    let mut loops = Vec::new();
+    let mut function = "";
+    let mut instructions: Vec<Instruction<'_>> = Vec::new();
+    for line in listing.lines().chain(["0 <end>:"]) {
+        if let Some(name) = line
+            .split_once(" <")
+            .filter(|(addr, _)| !addr.is_empty() && addr.bytes().all(|b| b.is_ascii_hexdigit()))
+            .and_then(|(_, rest)| rest.strip_suffix(">:"))
+        {
+            loops.extend(loops_of(function, &instructions));
+            function = name;
+            instructions.clear();
+        } else if let Some((addr, text)) = line.trim_start().split_once(':')
+            && let Ok(addr) = u64::from_str_radix(addr, 16)
+        {
+            instructions.push(Instruction {
+                addr,
+                text: text.trim(),
+            });
+        }
+    }
+    loops
+}
+
+fn loops_of(function: &str, instructions: &[Instruction<'_>]) -> Vec<Loop> {
+    let mut loops = Vec::new();
+    // after the last branch back, nothing before it can start an innermost loop
+    let mut barrier = 0;
+    for (end, instruction) in instructions.iter().enumerate() {
+        let Some(target) = branch_target(instruction.text) else {
+            continue;
+        };
+        let Some(start) = instructions[..=end].iter().position(|i| i.addr == target) else {
+            continue;
+        };
+        if start >= barrier {
+            let inside = &instructions[start..end];
+            // a call hides what is done in a turn
+            if !inside.iter().any(|i| i.text.starts_with("bl")) {
+                loops.push(Loop {
+                    function: function.to_owned(),
+                    addr: target,
+                    body: inside
+                        .iter()
+                        .filter(|i| branch_target(i.text).is_none())
+                        .map(|i| i.text.split(" <").next().unwrap_or(i.text).to_owned())
+                        .collect(),
+                });
+            }
+        }
+        barrier = end + 1;
+    }
+    loops
+}
+
+/// Where a branch inside a function goes: `b.ne 0x80010 <name+0x10>`, `cbz x0, 0x80010 <…>`.
+fn branch_target(text: &str) -> Option<u64> {
+    let (mnemonic, operands) = text.split_once(char::is_whitespace)?;
+    let is_branch = mnemonic == "b"
+        || mnemonic.starts_with("b.")
+        || ["cbz", "cbnz", "tbz", "tbnz"].contains(&mnemonic);
+    if !is_branch {
+        return None;
+    }
+    let target = operands.split(" <").next()?.rsplit(", ").next()?;
+    u64::from_str_radix(target.trim().strip_prefix("0x")?, 16).ok()
+}
+
+/// Products per turn of a loop.
+fn products(body: &[String]) -> u64 {
+    body.iter()
+        .map(|text| match text.split_whitespace().next() {
+            Some("smull" | "smull2" | "smlal" | "smlal2") if text.contains(".8h") => 8,
+            Some("fmla") if text.contains(".4s") => 4,
+            _ => 0,
+        })
+        .sum()
+}
+
+fn cycles_per_turn(body: &[String]) -> Result<f64> {
+    let mut child = Command::new(tool("llvm-mca")?)
+        .args(["-march=aarch64", "-mcpu=cortex-a72"])
+        .arg(format!("-iterations={TURNS}"))
+        .stdin(Stdio::piped())
+        .stdout(Stdio::piped())
+        .stderr(Stdio::piped())
+        .spawn()?;
+    let mut input = child.stdin.take().context("llvm-mca has no stdin")?;
+    input.write_all(body.join("\n").as_bytes())?;
+    input.write_all(b"\n")?;
+    drop(input);
+    let output = child.wait_with_output()?;
+    ensure!(
+        output.status.success(),
+        "llvm-mca: {}",
+        String::from_utf8_lossy(&output.stderr)
+    );
+    total_cycles(&String::from_utf8_lossy(&output.stdout))
+        .map(|cycles| cycles as f64 / TURNS as f64)
+        .context("llvm-mca tells no cycles")
+}
+
+fn total_cycles(report: &str) -> Option<u64> {
+    report
+        .lines()
+        .find_map(|line| line.strip_prefix("Total Cycles:"))?
+        .trim()
+        .parse()
+        .ok()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const LISTING: &str = "\
+0000000000080000 <ops::neon::dot>:
+   80000:      \tmov\tx0, #0x0
+   80004:      \tldp\tq0, q1, [x1]
+   80008:      \tsmull\tv2.8h, v0.8b, v1.8b
+   8000c:      \tsmlal2\tv2.8h, v0.16b, v1.16b
+   80010:      \tcbz\tx3, 0x80018 <ops::neon::dot+0x18>
+   80014:      \tsadalp\tv3.4s, v2.8h
+   80018:      \tsubs\tx0, x0, #0x1
+   8001c:      \tb.ne\t0x80004 <ops::neon::dot+0x4>
+   80020:      \tcbnz\tx4, 0x80000 <ops::neon::dot>
+   80024:      \tret
+
+0000000000080028 <other>:
+   80028:      \tbl\t0x80000 <ops::neon::dot>
+   8002c:      \tb\t0x80028 <other>
+";
+
+    #[test]
+    fn innermost_loops_without_calls_are_found() {
+        let loops = innermost_loops(LISTING);
+        assert_eq!(loops.len(), 1);
+        assert_eq!(loops[0].function, "ops::neon::dot");
+        assert_eq!(loops[0].addr, 0x8_0004);
+        assert_eq!(
+            loops[0].body,
+            [
+                "ldp\tq0, q1, [x1]",
+                "smull\tv2.8h, v0.8b, v1.8b",
+                "smlal2\tv2.8h, v0.16b, v1.16b",
+                "sadalp\tv3.4s, v2.8h",
+                "subs\tx0, x0, #0x1"
+            ]
+        );
+        assert_eq!(products(&loops[0].body), 16);
+    }
+
+    #[test]
+    fn the_model_s_report_is_read() {
+        let report = "Iterations:        100\nTotal Cycles:      517\n";
+        assert_eq!(total_cycles(report), Some(517));
+        assert_eq!(total_cycles("error"), None);
+    }
+}
