@@ -34,10 +34,7 @@ pub fn ci() -> Result<()> {
         "Lints, board",
         board(cargo().arg("clippy")).args(["--", "-Dwarnings"]),
     )?;
-    voice.run(
-        "Documentation, host",
-        &mut documentation().arg("--workspace"),
-    )?;
+    voice.run("Documentation, host", documentation().arg("--workspace"))?;
     voice.run("Documentation, board", board(&mut documentation()))?;
     let firmware = firmware::build(voice)?;
     size::check(voice, &firmware)?;
