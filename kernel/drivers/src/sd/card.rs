@@ -5,6 +5,7 @@
 
 use core::fmt;
 
+use super::adma::DmaMap;
 use super::host::{HostError, SdHost, Transfer};
 use super::identity::{Cid, Csd, Scr, SwitchStatus};
 use super::protocol::{
@@ -244,6 +245,11 @@ impl<H: SdHost> SdCard<H> {
         self.host.transfer()
     }
 
+    /// Whether reading into `buf` takes no detour; see [`SdHost::is_direct`].
+    pub fn is_direct(&self, buf: &[u8]) -> bool {
+        self.host.is_direct(buf)
+    }
+
     /// What was retried.
     pub fn counters(&self) -> Counters {
         self.counters
@@ -269,6 +275,38 @@ impl<H: SdHost> SdCard<H> {
             block += (piece.len() / BLOCK_BYTES) as u64;
         }
         Ok(())
+    }
+
+    /// Changes to DMA under the first of `maps` that brings in what PIO does; stays with PIO if none
+    /// does.
+    ///
+    /// Compares the card's first blocks, as many as fit the two buffers; `by_dma` is one that the
+    /// controller can fill. A wrong map costs a few seconds of time-outs.
+    pub fn adopt_dma(
+        &mut self,
+        maps: &[DmaMap],
+        by_pio: &mut [u8],
+        by_dma: &mut [u8],
+    ) -> Result<Option<DmaMap>, CardError> {
+        self.host.use_pio();
+        self.read_blocks(0, by_pio)?;
+        for &map in maps {
+            // Whatever the card holds, it is not the complement of what it holds.
+            for (byte, seen) in by_dma.iter_mut().zip(&*by_pio) {
+                *byte = !seen;
+            }
+            if !self.host.use_dma(map) || !self.host.is_direct(by_dma) {
+                continue;
+            }
+            let read = self.read_once(0, by_dma);
+            if read.is_ok() && by_dma == by_pio {
+                return Ok(Some(map));
+            }
+            self.host.use_pio();
+            self.recover()?;
+        }
+        self.host.use_pio();
+        Ok(None)
     }
 
     /// One command's worth of blocks, with every retry.

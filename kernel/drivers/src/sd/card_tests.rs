@@ -33,6 +33,9 @@ struct FakeHost {
     /// Card states that CMD13 reports, then `Transfer` for ever.
     states: VecDeque<u32>,
     transfer: Transfer,
+    /// The map under which DMA brings in the card's bytes; under the other one nothing arrives.
+    map: Option<DmaMap>,
+    map_in_use: Option<DmaMap>,
     max_blocks: usize,
     app: bool,
 }
@@ -58,6 +61,8 @@ impl FakeHost {
             faults: VecDeque::new(),
             states: VecDeque::new(),
             transfer: Transfer::Pio,
+            map: None,
+            map_in_use: None,
             max_blocks: 65_535,
             app: false,
         }
@@ -171,6 +176,11 @@ impl SdHost for FakeHost {
                 self.log.push(format!("  {blocks} blocks"));
                 assert_eq!(command.index == 17, blocks == 1);
                 match self.faults.pop_front().unwrap_or(Fault::None) {
+                    Fault::None
+                        if self.transfer == Transfer::Adma2 && self.map_in_use != self.map =>
+                    {
+                        return Err(HostError::DataTimeout { index: 18 });
+                    }
                     Fault::None => {
                         let unit = if self.high_capacity { 1 } else { 512 };
                         assert_eq!(command.argument % unit, 0);
@@ -214,6 +224,17 @@ impl SdHost for FakeHost {
 
     fn transfer(&self) -> Transfer {
         self.transfer
+    }
+
+    fn use_dma(&mut self, map: DmaMap) -> bool {
+        self.log.push(format!("dma {map:?}"));
+        self.map_in_use = Some(map);
+        self.transfer = Transfer::Adma2;
+        self.map.is_some()
+    }
+
+    fn is_direct(&self, buf: &[u8]) -> bool {
+        buf.len().is_multiple_of(512)
     }
 
     fn use_pio(&mut self) {
@@ -471,6 +492,7 @@ fn after_three_failures_the_clock_is_halved_and_stays_so() {
 fn after_dma_comes_pio() {
     let mut host = FakeHost::sdhc();
     host.transfer = Transfer::Adma2;
+    (host.map, host.map_in_use) = (Some(DmaMap::Identity), Some(DmaMap::Identity));
     let mut card = init(host);
     card.host.faults = [Fault::Host(HostError::Dma { status: 1 }); 3].into();
     let (blocks, log) = read(&mut card, 5, 2);
@@ -478,6 +500,32 @@ fn after_dma_comes_pio() {
     assert!(log.contains(&"pio".to_string()));
     assert!(!log.iter().any(|l| l.starts_with("clock")));
     assert_eq!(card.transfer(), Transfer::Pio);
+}
+
+#[test]
+fn dma_is_adopted_only_where_it_brings_in_what_pio_does() {
+    use DmaMap::{Alias, Identity};
+    for (map, maps, expected) in [
+        (Some(Identity), &[Identity][..], Some(Identity)),
+        (Some(Alias), &[Identity, Alias], Some(Alias)),
+        (Some(Alias), &[Identity], None),
+        (None, &[Identity, Alias], None),
+        (Some(Identity), &[], None),
+    ] {
+        let mut card = init(FakeHost::sdhc());
+        card.host.map = map;
+        let (mut by_pio, mut by_dma) = ([0; 1024], [0; 1024]);
+        let adopted = card.adopt_dma(maps, &mut by_pio, &mut by_dma).unwrap();
+        assert_eq!(adopted, expected);
+        let transfer = if expected.is_some() {
+            Transfer::Adma2
+        } else {
+            Transfer::Pio
+        };
+        assert_eq!(card.transfer(), transfer);
+        assert_eq!(read(&mut card, 5, 2).0, [5, 6]);
+        assert_eq!(card.counters().retries, 0);
+    }
 }
 
 #[test]

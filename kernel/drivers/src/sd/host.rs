@@ -5,6 +5,7 @@
 
 use core::fmt;
 
+use super::adma::DmaMap;
 use super::protocol::{Command, Response};
 pub use crate::clock::Clock;
 
@@ -164,6 +165,13 @@ pub trait SdHost: Clock {
     /// How data travels now.
     fn transfer(&self) -> Transfer;
 
-    /// Gives DMA up for good; the core reads the data port from now on.
+    /// Lets the controller write memory from now on, if it can. Whoever calls this compares what comes
+    /// in with what PIO gives before relying on it: see [`super::SdCard::adopt_dma`].
+    fn use_dma(&mut self, map: DmaMap) -> bool;
+
+    /// Whether `buf` can be filled the way data travel now; if not, the core reads the data port.
+    fn is_direct(&self, buf: &[u8]) -> bool;
+
+    /// Gives DMA up; the core reads the data port from now on.
     fn use_pio(&mut self);
 }

@@ -11,12 +11,14 @@
 //! Linux `sdhci-iproc.c` (access width, delays, Auto-CMD12, lowest clock), `bcm2711-rpi-4-b.dts`
 //! (expander lines, no card detect), Circle `emmc.cpp` (bus power), raspberrypi/firmware#1179 (clock 12).
 
+use super::adma::{self, DmaMap, Table};
 use super::divider::Divider;
 use super::host::{Clock, HostError, SdHost, Transfer};
-use super::protocol::{Command, Response, ResponseKind};
+use super::protocol::{BLOCK_BYTES, Command, Response, ResponseKind};
 use super::registers::{
     Block, Word, Words, capabilities, clock_reset, host_power, interrupt, mode_command, present,
 };
+use crate::dma::Caches;
 use crate::mmio::Mmio;
 
 /// Expander line that selects the I/O rail: 0 is 3.3 V, 1 is 1.8 V.
@@ -39,11 +41,13 @@ const RAIL_SETTLE_US: u64 = 5_000;
 /// At least 74 card clocks before the first command.
 const CLOCK_SETTLE_US: u64 = 1_000;
 
-/// What the firmware of the VideoCore does for the slot. Each may go unanswered: QEMU does not know
-/// the expander.
-pub trait Board {
+/// What the rest of the chip does for the slot. The firmware's answers may be missing: QEMU does not
+/// know the expander.
+pub trait Board: Caches {
     /// Sets a line of the GPIO expander (mailbox tag 0x0003_8041); false if there was no answer.
     fn set_expander_gpio(&mut self, gpio: u32, high: bool) -> bool;
+    /// The physical address of memory.
+    fn phys_addr(&self, addr: usize) -> usize;
     /// The controller's base clock (mailbox tag 0x0003_0002, clock 12 for EMMC2).
     fn base_clock_hz(&mut self) -> Option<u32>;
 }
@@ -58,7 +62,6 @@ pub struct Rails {
 }
 
 /// A controller with its clock and the board's part.
-#[derive(Debug)]
 pub struct Sdhci<W, C, B> {
     words: W,
     clock: C,
@@ -67,17 +70,26 @@ pub struct Sdhci<W, C, B> {
     card_hz: u32,
     host_control: u32,
     rails: Rails,
+    /// Descriptors of the transfer under way.
+    table: &'static mut Table,
+    /// Set while transfers go by DMA.
+    dma: Option<DmaMap>,
 }
 
 impl<C, B> Sdhci<Mmio<Block>, C, B> {
-    /// The controller with these registers.
-    pub const fn new(registers: Mmio<Block>, clock: C, board: B) -> Self {
-        Self::on(registers, clock, board)
+    /// The controller with these registers. `table` lies below 1 GiB.
+    pub const fn new(
+        registers: Mmio<Block>,
+        clock: C,
+        board: B,
+        table: &'static mut Table,
+    ) -> Self {
+        Self::on(registers, clock, board, table)
     }
 }
 
 impl<W, C, B> Sdhci<W, C, B> {
-    const fn on(words: W, clock: C, board: B) -> Self {
+    const fn on(words: W, clock: C, board: B, table: &'static mut Table) -> Self {
         Self {
             words,
             clock,
@@ -89,6 +101,8 @@ impl<W, C, B> Sdhci<W, C, B> {
                 io_3v3: false,
                 card_power: false,
             },
+            table,
+            dma: None,
         }
     }
 }
@@ -125,6 +139,17 @@ impl<W: Words, C: Clock, B: Board> Sdhci<W, C, B> {
     /// Which rails answered at the last reset.
     pub fn rails(&self) -> Rails {
         self.rails
+    }
+
+    /// Whether the controller has a DMA engine that this driver can use.
+    pub fn can_dma(&self) -> bool {
+        self.capabilities() & capabilities::ADMA2 != 0
+    }
+
+    /// The bus address of the descriptor table.
+    fn table_addr(&self, map: DmaMap) -> Option<u32> {
+        let addr = core::ptr::from_ref::<Table>(self.table).addr();
+        map.bus_addr(self.board.phys_addr(addr), size_of::<Table>())
     }
 
     /// Writes a word, then waits as long as the clock domain crossing needs.
@@ -265,6 +290,46 @@ impl<W: Words, C: Clock, B: Board> Sdhci<W, C, B> {
         }
     }
 
+    /// Hands `buf` to the DMA engine, if it is in use and reaches `buf`.
+    fn prepare_dma(&mut self, buf: &[u8]) -> bool {
+        let Some(map) = self.dma else {
+            return false;
+        };
+        let phys = self.board.phys_addr(buf.as_ptr().addr());
+        let (Some(addr), Some(table_addr)) = (dma_addr(map, phys, buf.len()), self.table_addr(map))
+        else {
+            return false;
+        };
+        self.table.describe(addr, buf.len());
+        // No dirty line may be written back over what the controller will have written.
+        let clean = |addr, len| self.board.clean_and_invalidate(addr, len);
+        clean(buf.as_ptr().addr(), buf.len());
+        let table = core::ptr::from_ref::<Table>(self.table).addr();
+        clean(table, size_of::<Table>());
+        self.write(Word::AdmaAddr, table_addr);
+        true
+    }
+
+    /// Waits until the DMA engine has written all of `buf`, or stops it.
+    fn finish_dma(&self, index: u8, buf: &mut [u8]) -> Result<(), HostError> {
+        // A second of patience, and the time that 1 MB/s takes: slower than any mode.
+        let limit_us = DATA_LIMIT_US + buf.len() as u64;
+        let result = self.wait_event(interrupt::TRANSFER_COMPLETE, limit_us, index);
+        if result.is_err() {
+            self.stop_dma()?;
+        }
+        // Lines that came back by prefetching while the transfer ran hold old bytes.
+        self.board
+            .clean_and_invalidate(buf.as_ptr().addr(), buf.len());
+        result
+    }
+
+    /// Nothing is written to memory after this.
+    fn stop_dma(&self) -> Result<(), HostError> {
+        self.reset_bits(clock_reset::RESET_CMD)?;
+        self.reset_bits(clock_reset::RESET_DAT)
+    }
+
     /// Takes the blocks out of the data port.
     fn read_port(&self, index: u8, block_bytes: usize, buf: &mut [u8]) -> Result<(), HostError> {
         for block in buf.chunks_exact_mut(block_bytes) {
@@ -275,6 +340,15 @@ impl<W: Words, C: Clock, B: Board> Sdhci<W, C, B> {
         }
         self.wait_event(interrupt::TRANSFER_COMPLETE, DATA_LIMIT_US, index)
     }
+}
+
+/// The bus address of `len` bytes at the physical address `phys`, if the DMA engine can fill them.
+fn dma_addr(map: DmaMap, phys: usize, len: usize) -> Option<u32> {
+    let aligned = phys.is_multiple_of(adma::ALIGNMENT) && len.is_multiple_of(adma::ALIGNMENT);
+    if !aligned || !(1..=adma::MAX_BYTES).contains(&len) {
+        return None;
+    }
+    map.bus_addr(phys, len)
 }
 
 /// The transfer mode and command word.
@@ -324,7 +398,7 @@ impl<W, C: Clock, B> Clock for Sdhci<W, C, B> {
 impl<W: Words, C: Clock, B: Board> SdHost for Sdhci<W, C, B> {
     fn reset(&mut self) -> Result<(), HostError> {
         self.card_hz = 0;
-        self.host_control = 0;
+        self.host_control &= host_power::ADMA2;
         self.rails = Rails {
             io_3v3: self.board.set_expander_gpio(GPIO_VDD_SD_IO_SEL, false),
             card_power: self.board.set_expander_gpio(GPIO_SD_PWR_ON, true),
@@ -373,6 +447,16 @@ impl<W: Words, C: Clock, B: Board> SdHost for Sdhci<W, C, B> {
             Word::BlockSizeCount,
             (n_blocks as u32) << 16 | block_bytes as u32,
         );
+        if self.prepare_dma(buf) {
+            let mode = read_mode(n_blocks) | mode_command::DMA | mode_command::BLOCK_COUNT;
+            let result = self.start(command, mode);
+            if result.is_err() {
+                self.stop_dma()?;
+            }
+            let response = result?;
+            self.finish_dma(command.index, buf)?;
+            return Ok(response);
+        }
         let response = self.start(command, read_mode(n_blocks))?;
         self.read_port(command.index, block_bytes, buf)?;
         Ok(response)
@@ -419,15 +503,42 @@ impl<W: Words, C: Clock, B: Board> SdHost for Sdhci<W, C, B> {
     }
 
     fn max_blocks(&self) -> usize {
-        // The block count has 16 bits.
-        0xFFFF
+        match self.dma {
+            // The block count has 16 bits.
+            None => 0xFFFF,
+            Some(_) => adma::MAX_BYTES / BLOCK_BYTES,
+        }
     }
 
     fn transfer(&self) -> Transfer {
-        Transfer::Pio
+        match self.dma {
+            None => Transfer::Pio,
+            Some(_) => Transfer::Adma2,
+        }
     }
 
-    fn use_pio(&mut self) {}
+    fn use_dma(&mut self, map: DmaMap) -> bool {
+        if !self.can_dma() || self.table_addr(map).is_none() {
+            return false;
+        }
+        self.dma = Some(map);
+        self.host_control |= host_power::ADMA2;
+        self.write_host_control();
+        true
+    }
+
+    fn use_pio(&mut self) {
+        self.dma = None;
+        self.host_control &= !host_power::ADMA2;
+        self.write_host_control();
+    }
+
+    fn is_direct(&self, buf: &[u8]) -> bool {
+        let phys = self.board.phys_addr(buf.as_ptr().addr());
+        let len = buf.len().min(adma::MAX_BYTES);
+        self.dma
+            .is_none_or(|map| dma_addr(map, phys, len).is_some())
+    }
 }
 
 #[cfg(test)]

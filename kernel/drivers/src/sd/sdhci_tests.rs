@@ -123,15 +123,26 @@ impl Clock for &FakeWords {
 
 /// The firmware's side, answering or not.
 struct FakeBoard {
+    cleaned: RefCell<Vec<(usize, usize)>>,
     answers: bool,
     base_hz: Option<u32>,
     expander: Vec<(u32, bool)>,
+}
+
+impl Caches for FakeBoard {
+    fn clean_and_invalidate(&self, addr: usize, len_bytes: usize) {
+        self.cleaned.borrow_mut().push((addr, len_bytes));
+    }
 }
 
 impl Board for FakeBoard {
     fn set_expander_gpio(&mut self, gpio: u32, high: bool) -> bool {
         self.expander.push((gpio, high));
         self.answers
+    }
+
+    fn phys_addr(&self, addr: usize) -> usize {
+        0x0100_0000 + addr % 0x1_0000
     }
 
     fn base_clock_hz(&mut self) -> Option<u32> {
@@ -143,6 +154,7 @@ type FakeSdhci<'a> = Sdhci<&'a FakeWords, &'a FakeWords, FakeBoard>;
 
 fn board(base_hz: Option<u32>) -> FakeBoard {
     FakeBoard {
+        cleaned: RefCell::default(),
         answers: true,
         base_hz,
         expander: Vec::new(),
@@ -151,7 +163,7 @@ fn board(base_hz: Option<u32>) -> FakeBoard {
 
 /// A controller after `reset`, at 25 MHz so that no delays are in the way.
 fn ready(words: &FakeWords) -> FakeSdhci<'_> {
-    let mut host = Sdhci::on(words, words, board(Some(100_000_000)));
+    let mut host = Sdhci::on(words, words, board(Some(100_000_000)), table());
     host.reset().unwrap();
     host.set_clock_hz(25_000_000).unwrap();
     words.log.borrow_mut().clear();
@@ -165,7 +177,7 @@ fn log(words: &FakeWords) -> Vec<(Word, u32)> {
 #[test]
 fn reset_powers_the_bus_and_starts_the_identification_clock() {
     let words = FakeWords::new();
-    let mut host = Sdhci::on(&words, &words, board(Some(100_000_000)));
+    let mut host = Sdhci::on(&words, &words, board(Some(100_000_000)), table());
     host.reset().unwrap();
     assert_eq!(host.board.expander, [(132, false), (134, true)]);
     assert_eq!(
@@ -197,7 +209,7 @@ fn an_expander_that_does_not_answer_stops_nothing() {
     let words = FakeWords::new();
     let mut silent = board(None);
     silent.answers = false;
-    let mut host = Sdhci::on(&words, &words, silent);
+    let mut host = Sdhci::on(&words, &words, silent, table());
     host.reset().unwrap();
     assert_eq!(host.rails(), Rails::default());
     // Without the mailbox's answer the highest base clock is assumed: 250 MHz / 626.
@@ -208,7 +220,7 @@ fn an_expander_that_does_not_answer_stops_nothing() {
 #[test]
 fn writes_at_the_identification_clock_are_four_clocks_apart() {
     let words = FakeWords::new();
-    let mut host = Sdhci::on(&words, &words, board(Some(100_000_000)));
+    let mut host = Sdhci::on(&words, &words, board(Some(100_000_000)), table());
     host.reset().unwrap();
     let before = words.time_us.get();
     host.write(Word::Argument, 0);
@@ -243,12 +255,12 @@ fn clock_words() {
 fn an_unstable_clock_and_a_stuck_reset_end_in_time() {
     let mut words = FakeWords::new();
     words.stable = false;
-    let mut host = Sdhci::on(&words, &words, board(Some(100_000_000)));
+    let mut host = Sdhci::on(&words, &words, board(Some(100_000_000)), table());
     let control = 0x000E_7D01;
     assert_eq!(host.reset(), Err(HostError::ClockUnstable { control }));
     let mut words = FakeWords::new();
     words.resets = false;
-    let mut host = Sdhci::on(&words, &words, board(Some(100_000_000)));
+    let mut host = Sdhci::on(&words, &words, board(Some(100_000_000)), table());
     let control = 0x0100_0000;
     assert_eq!(host.reset(), Err(HostError::ResetStuck { control }));
     assert!((100_000..120_000).contains(&words.time_us.get()));
@@ -467,12 +479,145 @@ fn only_an_empty_slot_in_qemu_hands_over_to_the_legacy_controller() {
     let mut words = FakeWords::new();
     words.capabilities = capabilities::QEMU;
     words.present.set(0x01FA_0000);
-    let host = Sdhci::on(&words, &words, board(None));
+    let host = Sdhci::on(&words, &words, board(None), table());
     assert!(host.is_empty_in_qemu());
     words.present.set(0x01FF_0000);
-    assert!(!Sdhci::on(&words, &words, board(None)).is_empty_in_qemu());
+    assert!(!Sdhci::on(&words, &words, board(None), table()).is_empty_in_qemu());
     let words = FakeWords::new();
-    let host = Sdhci::on(&words, &words, board(None));
+    let host = Sdhci::on(&words, &words, board(None), table());
     assert!(!host.is_empty_in_qemu());
     assert_eq!((host.version(), host.capabilities()), (0x1002, CAPS_BOARD));
+}
+
+#[repr(align(64))]
+struct Lines([u8; 2048]);
+
+fn table() -> &'static mut Table {
+    Box::leak(Box::new(Table::new()))
+}
+
+/// A controller that uses DMA.
+fn with_dma(words: &FakeWords, map: DmaMap) -> FakeSdhci<'_> {
+    let mut host = ready(words);
+    assert!(host.can_dma() && host.use_dma(map));
+    assert_eq!(host.transfer(), Transfer::Adma2);
+    assert_eq!(log(words), [(Word::HostPower, 0x0F10)]);
+    host
+}
+
+#[test]
+fn dma_needs_the_engine() {
+    let mut words = FakeWords::new();
+    words.capabilities = capabilities::QEMU;
+    let mut host = ready(&words);
+    assert!(!host.can_dma() && !host.use_dma(DmaMap::Identity));
+    assert_eq!(
+        (host.transfer(), host.max_blocks()),
+        (Transfer::Pio, 65_535)
+    );
+    assert_eq!(log(&words), []);
+}
+
+#[test]
+fn dma_changes_the_host_control_word_and_the_longest_command() {
+    let words = FakeWords::new();
+    let mut host = with_dma(&words, DmaMap::Identity);
+    assert_eq!(host.max_blocks(), 16_384);
+    host.set_four_lines();
+    host.use_pio();
+    assert_eq!(
+        (host.transfer(), host.max_blocks()),
+        (Transfer::Pio, 65_535)
+    );
+    assert_eq!(
+        log(&words),
+        [(Word::HostPower, 0x0F12), (Word::HostPower, 0x0F02)]
+    );
+}
+
+#[test]
+fn a_transfer_by_dma() {
+    for (map, alias) in [(DmaMap::Identity, 0), (DmaMap::Alias, 0xC000_0000)] {
+        let words = FakeWords::new();
+        let mut host = with_dma(&words, map);
+        let mut buf = Box::new(Lines([0; 2048]));
+        let addr = buf.0.as_ptr().addr();
+        let table_addr = core::ptr::from_ref::<Table>(host.table).addr();
+        let bus = |addr| host.board.phys_addr(addr) as u32 + alias;
+        let (bus_buf, bus_table) = (bus(addr), bus(table_addr));
+        words.outcomes.replace([Outcome::Status(3)].into());
+        host.read(Command::read_multiple(7), 512, &mut buf.0)
+            .unwrap();
+        assert_eq!(
+            log(&words),
+            [
+                (Word::BlockSizeCount, 0x0004_0200),
+                (Word::AdmaAddr, bus_table),
+                (Word::IntStatus, 0xFFFF_FFFF),
+                (Word::Argument, 7),
+                (Word::ModeCommand, 0x123A_0037),
+                (Word::IntStatus, 1),
+                (Word::IntStatus, 2),
+            ]
+        );
+        let descriptor = host.table.descriptor(0);
+        assert_eq!(descriptor, [0x0800_0023, bus_buf]);
+        // The buffer before and after, the table before.
+        let table = (table_addr, size_of::<Table>());
+        assert_eq!(
+            host.board.cleaned.take(),
+            [(addr, 2048), table, (addr, 2048)]
+        );
+
+        words.outcomes.replace([Outcome::Status(3)].into());
+        host.read(Command::read_single(7), 512, &mut buf.0[..512])
+            .unwrap();
+        assert!(log(&words).contains(&(Word::ModeCommand, 0x113A_0013)));
+    }
+}
+
+#[test]
+fn a_transfer_that_fails_is_stopped_before_its_buffer_is_used_again() {
+    let stopped = [
+        (Word::ClockReset, 0x020E_0207),
+        (Word::ClockReset, 0x040E_0207),
+    ];
+    let cases = [
+        (0x0200_8001, HostError::Dma { status: 3 }),
+        (0x0001_8000, HostError::CommandTimeout { index: 18 }),
+        (0x0000_0001, HostError::DataTimeout { index: 18 }),
+    ];
+    for (status, error) in cases {
+        let words = FakeWords::new();
+        let mut host = with_dma(&words, DmaMap::Identity);
+        let mut buf = Lines([0; 2048]);
+        words.outcomes.replace([Outcome::Status(status)].into());
+        let result = host.read(Command::read_multiple(7), 512, &mut buf.0);
+        assert_eq!(result, Err(error));
+        let log = log(&words);
+        assert_eq!(log[log.len() - 2..], stopped);
+    }
+}
+
+#[test]
+fn buffers_that_the_engine_cannot_fill_take_the_data_port() {
+    let words = FakeWords::new();
+    let mut host = with_dma(&words, DmaMap::Identity);
+    let mut buf = Lines([0; 2048]);
+    let odd = &mut buf.0[32..544];
+    assert!(!host.is_direct(odd));
+    words.outcomes.replace([Outcome::Blocks(1)].into());
+    host.read(Command::read_single(7), 512, odd).unwrap();
+    assert_eq!(odd[..4], [4, 5, 6, 7]);
+    assert!(log(&words).contains(&(Word::ModeCommand, 0x113A_0010)));
+    assert!(host.is_direct(&buf.0));
+    host.use_pio();
+    assert!(host.is_direct(&buf.0[32..544]));
+
+    let identity = DmaMap::Identity;
+    assert_eq!(dma_addr(identity, 0x1000, 100), None);
+    assert_eq!(dma_addr(identity, 0x1000, 0), None);
+    assert_eq!(dma_addr(identity, 0x1000, adma::MAX_BYTES + 64), None);
+    assert_eq!(dma_addr(DmaMap::Alias, 0x4000_0000, 512), None);
+    assert_eq!(dma_addr(identity, 0x4000_0000, 512), Some(0x4000_0000));
 }
