@@ -19,6 +19,7 @@ use crate::card::Slot;
 use crate::clock::Clock;
 use crate::serial;
 
+const CHIP_REVISION_ADDR: usize = 0xFC40_4000;
 const MAILBOX_ADDR: usize = 0xFE00_B880;
 const PM_ADDR: usize = 0xFE10_0000;
 const RNG200_ADDR: usize = 0xFE10_4000;
@@ -128,6 +129,12 @@ pub fn random_bits() -> Option<u64> {
 pub fn emmc2_capabilities() -> Option<u32> {
     // SAFETY: reading the capability word has no effect.
     unsafe { boot::vectors::probe32(EMMC2_ADDR + SDHCI_CAPABILITIES) }
+}
+
+/// Revision of the chip: its low byte is the stepping. QEMU does not have the register.
+pub fn chip_revision() -> Option<u32> {
+    // SAFETY: reading the register has no effect.
+    unsafe { boot::vectors::probe32(CHIP_REVISION_ADDR) }
 }
 
 /// The card slot; once. The legacy controller is named for QEMU's sake only, see [`Slot`].

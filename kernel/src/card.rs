@@ -3,13 +3,17 @@
 //! On a board the slot is EMMC2's, whatever its detect bit says. QEMU's raspi4b plugs its card into
 //! the legacy controller; only there is that one looked at.
 
+use alloc::boxed::Box;
 use alloc::string::String;
 use alloc::vec::Vec;
 use core::fmt;
 
 use drivers::clock::Clock as _;
+use drivers::dma::Caches;
 use drivers::mmio::Mmio;
 use drivers::property::ClockId;
+use drivers::sd::adma::{self, DmaMap, Table};
+use drivers::sd::host::{SdHost, Transfer};
 use drivers::sd::registers::Block;
 use drivers::sd::{CardError, SdCard, Sdhci, sdhci};
 use llm::source::{ModelSource, SourceError};
@@ -21,10 +25,19 @@ use crate::clock::Clock;
 /// Initialisations of a card that answers but fails: contacts bounce when a card is pushed in.
 const TRIES: usize = 3;
 
-/// What the VideoCore does for one of the controllers.
+/// What is read both ways before DMA is relied on.
+const DMA_TEST_BYTES: usize = 4096;
+
+/// What the rest of the chip does for one of the controllers.
 #[derive(Clone, Copy, Debug)]
 struct Supply {
     clock: Option<ClockId>,
+}
+
+impl Caches for Supply {
+    fn clean_and_invalidate(&self, addr: usize, len_bytes: usize) {
+        boot::cache::clean_and_invalidate(addr, len_bytes);
+    }
 }
 
 impl sdhci::Board for Supply {
@@ -33,6 +46,11 @@ impl sdhci::Board for Supply {
             .lock()
             .set_expander_gpio(gpio, high)
             .is_ok()
+    }
+
+    fn phys_addr(&self, addr: usize) -> usize {
+        // RAM is mapped where it is.
+        addr
     }
 
     fn base_clock_hz(&mut self) -> Option<u32> {
@@ -78,6 +96,40 @@ impl BlockDevice for CardBlocks {
         self.read_bytes += buf.len() as u64;
         Ok(())
     }
+
+    fn is_direct(&self, buf: &[u8]) -> bool {
+        self.card.is_direct(buf)
+    }
+}
+
+/// Lets the controller write memory, if it can and what it writes is right.
+///
+/// The chip's revision tells which addresses it takes. Where it cannot be read, the addresses of the
+/// newer stepping come first: on the older one they lead to a time-out, while those of the older one
+/// would lead the newer one into somebody's memory.
+fn adopt_dma(card: &mut SdCard<Controller>) -> Result<(), CardError> {
+    let known = board::chip_revision().map(|revision| [DmaMap::of_chip(revision)]);
+    let maps: &[DmaMap] = match &known {
+        Some(map) => map,
+        None => &[DmaMap::Identity, DmaMap::Alias],
+    };
+    let mut memory = alloc::vec![0; 2 * DMA_TEST_BYTES + adma::ALIGNMENT];
+    let start = memory.as_ptr().align_offset(adma::ALIGNMENT);
+    let (by_dma, rest) = memory[start..].split_at_mut(DMA_TEST_BYTES);
+    card.adopt_dma(maps, &mut rest[..DMA_TEST_BYTES], by_dma)?;
+    Ok(())
+}
+
+/// Initialises the card; by PIO alone if DMA has brought the controller into a state that only
+/// another initialisation ends.
+fn start(controller: Controller) -> Result<SdCard<Controller>, (CardError, Controller)> {
+    let mut card = SdCard::init(controller)?;
+    if card.host().can_dma() && adopt_dma(&mut card).is_err() {
+        let mut controller = card.release();
+        controller.use_pio();
+        card = SdCard::init(controller)?;
+    }
+    Ok(card)
 }
 
 /// Why there is no file.
@@ -131,11 +183,12 @@ impl Slot {
     /// Decides which controller has the slot. Touches neither card nor clock.
     pub fn new(emmc2: Mmio<Block>, legacy: Mmio<Block>) -> Self {
         let clock = Some(ClockId::Emmc2);
-        let emmc2 = Sdhci::new(emmc2, Clock, Supply { clock });
+        let table = || Box::leak(Box::new(Table::new()));
+        let emmc2 = Sdhci::new(emmc2, Clock, Supply { clock }, table());
         let is_legacy = emmc2.is_empty_in_qemu();
         let controller = if is_legacy {
             // QEMU divides no clock.
-            Sdhci::new(legacy, Clock, Supply { clock: None })
+            Sdhci::new(legacy, Clock, Supply { clock: None }, table())
         } else {
             emmc2
         };
@@ -171,7 +224,7 @@ impl Slot {
         let card = loop {
             tries += 1;
             let controller = self.idle.take().expect("idle while nothing is mounted");
-            match SdCard::init(controller) {
+            match start(controller) {
                 Ok(card) => break card,
                 Err((error, controller)) => {
                     self.idle = Some(controller);
@@ -280,7 +333,7 @@ impl fmt::Display for Slot {
         let name = core::str::from_utf8(&card.cid().name).unwrap_or("?");
         write!(
             f,
-            "{}: {name:?}, {} MiB, {} lines at {} MHz{}, {:?}; {} of {} MiB",
+            "{}: {name:?}, {} MiB, {} lines at {} MHz{}, {}; {} of {} MiB",
             self.controller(),
             card.n_blocks() >> 11,
             card.n_data_lines(),
@@ -290,7 +343,10 @@ impl fmt::Display for Slot {
             } else {
                 ""
             },
-            card.transfer(),
+            match card.transfer() {
+                Transfer::Pio => "PIO",
+                Transfer::Adma2 => "DMA",
+            },
             volume.geometry().fat_type,
             volume.len_bytes() >> 20,
         )?;

@@ -17,9 +17,11 @@ pub trait BlockDevice {
     /// Reads `buf.len() / 512` blocks from block `first` on; the length is a whole number of blocks.
     fn read_blocks(&mut self, first: u64, buf: &mut [u8]) -> Result<(), Self::Error>;
 
-    /// The alignment in bytes of buffers that are filled without a detour. 1, or a cache line for DMA.
-    fn buffer_alignment(&self) -> usize {
-        1
+    /// Whether `buf` can be filled without a detour. A controller with DMA fills whole cache lines that
+    /// it can reach; other buffers are copied to from one that is.
+    fn is_direct(&self, buf: &[u8]) -> bool {
+        let _ = buf;
+        true
     }
 }
 
@@ -34,8 +36,8 @@ impl<D: BlockDevice + ?Sized> BlockDevice for &mut D {
         (**self).read_blocks(first, buf)
     }
 
-    fn buffer_alignment(&self) -> usize {
-        (**self).buffer_alignment()
+    fn is_direct(&self, buf: &[u8]) -> bool {
+        (**self).is_direct(buf)
     }
 }
 

@@ -190,7 +190,7 @@ impl<D: BlockDevice> Volume<D> {
     ///
     /// Large requests go straight into `buf`, one device read per piece of the file; small ones
     /// through the data window. Straight reads need an `offset` that is a multiple of 512 and a
-    /// `buf` with the device's alignment.
+    /// `buf` that the device takes, see [`BlockDevice::is_direct`].
     pub fn read_at(
         &mut self,
         file: &File,
@@ -229,14 +229,14 @@ impl<D: BlockDevice> Volume<D> {
 
     /// How many bytes to read without the window; 0 if the window is the better way.
     fn straight_len(&self, skip: usize, block: u64, in_a_row: u32, buf: &[u8]) -> usize {
-        let aligned = buf.as_ptr().align_offset(self.device.buffer_alignment()) == 0;
-        if skip != 0 || !aligned || self.data_window.holds(block) {
+        if skip != 0 || self.data_window.holds(block) {
             return 0;
         }
         let in_a_row = in_a_row as usize * BLOCK_BYTES;
         let n = (buf.len() - buf.len() % BLOCK_BYTES).min(in_a_row);
         // The window is for small pieces that continue; where the piece ends it cannot read ahead.
-        if n >= self.data_window.max_bytes().min(in_a_row) {
+        let worth_it = n >= self.data_window.max_bytes().min(in_a_row);
+        if worth_it && self.device.is_direct(&buf[..n]) {
             n
         } else {
             0

@@ -250,6 +250,11 @@ impl<H: SdHost> SdCard<H> {
         self.host.is_direct(buf)
     }
 
+    /// The controller.
+    pub fn host(&self) -> &H {
+        &self.host
+    }
+
     /// What was retried.
     pub fn counters(&self) -> Counters {
         self.counters

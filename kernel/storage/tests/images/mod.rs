@@ -70,8 +70,8 @@ impl<T: Read + Seek> BlockDevice for Card<T> {
         Ok(())
     }
 
-    fn buffer_alignment(&self) -> usize {
-        self.alignment
+    fn is_direct(&self, buf: &[u8]) -> bool {
+        buf.as_ptr().align_offset(self.alignment) == 0
     }
 }
 
