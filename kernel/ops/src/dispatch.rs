@@ -5,6 +5,8 @@
 
 use crate::activations::{FloatChunk, QuantPair};
 use crate::lanes::F32x4;
+#[cfg(target_arch = "aarch64")]
+use crate::neon;
 use crate::packed::Quantised;
 use crate::packed::float::Float;
 use crate::scalar;
@@ -21,11 +23,15 @@ macro_rules! dispatch {
     ($(
         $(#[$doc:meta])*
         pub fn $name:ident $(<{$($generics:tt)*}, {$($names:tt)*}>)? ($($arg:ident: $type:ty),* $(,)?) $(-> $ret:ty)?
-            = $scalar:expr;
+            = $scalar:expr, neon: $neon:expr;
     )*) => {$(
         $(#[$doc])*
         #[allow(clippy::too_many_arguments, reason = "a kernel's operands")]
         pub fn $name $(<$($generics)*>)? ($($arg: $type),*) $(-> $ret)? {
+            #[cfg(target_arch = "aarch64")]
+            {
+                $neon
+            }
             #[cfg(target_arch = "x86_64")]
             {
                 #[target_feature(enable = "avx2,fma")]
@@ -38,7 +44,10 @@ macro_rules! dispatch {
                     return unsafe { fast$(::<$($names)*>)?($($arg),*) };
                 }
             }
-            $scalar
+            #[cfg(not(target_arch = "aarch64"))]
+            {
+                $scalar
+            }
         }
     )*};
 }
@@ -53,7 +62,8 @@ dispatch! {
         out: &mut [F32x4],
     ) = scalar::matmul::for_tiles(groups, x, n_blocks.div_ceil(2), n_tokens, out, |group, x| {
         scalar::matmul::quantised::<Q, NT>(group, x, n_blocks)
-    });
+    }),
+        neon: Q::mul_neon(groups, x, n_blocks, n_tokens, out);
 
     /// [`scalar::matmul::float`] for many groups and tiles of `n_chunks` chunks.
     pub fn mul_float<{F: Float, const NT: usize}, {F, NT}>(
@@ -64,7 +74,8 @@ dispatch! {
         out: &mut [F32x4],
     ) = scalar::matmul::for_tiles(groups, x, n_chunks, n_tokens, out, |group, x| {
         scalar::matmul::float::<F, NT>(group, x)
-    });
+    }),
+        neon: F::mul_neon(groups, x, n_chunks, n_tokens, out);
 
     /// [`scalar::norm::rms_norm`]
     pub fn rms_norm(
@@ -74,7 +85,11 @@ dispatch! {
         weight: &[F32x4],
         eps: f32,
         out: &mut [F32x4],
-    ) = scalar::norm::rms_norm(x, n_tokens, t, weight, eps, out);
+    ) = scalar::norm::rms_norm(x, n_tokens, t, weight, eps, out),
+        neon: {
+            // SAFETY: every AArch64 core that this runs on has AdvSIMD.
+            unsafe { neon::norm::rms_norm(x, n_tokens, t, weight, eps, out) }
+        };
 
     /// [`scalar::quantize::quantize`]
     pub fn quantize<{const NT: usize}, {NT}>(
@@ -82,14 +97,19 @@ dispatch! {
         n_blocks: usize,
         out: &mut [QuantPair<NT>],
         t: usize,
-    ) = scalar::quantize::quantize(x, n_blocks, out, t);
+    ) = scalar::quantize::quantize(x, n_blocks, out, t),
+        neon: {
+            // SAFETY: every AArch64 core that this runs on has AdvSIMD.
+            unsafe { neon::quantize::quantize(x, n_blocks, out, t) }
+        };
 
     /// [`scalar::quantize::copy_floats`]
     pub fn copy_floats<{const NT: usize}, {NT}>(
         x: &[F32x4],
         out: &mut [FloatChunk<NT>],
         t: usize,
-    ) = scalar::quantize::copy_floats(x, out, t);
+    ) = scalar::quantize::copy_floats(x, out, t),
+        neon: scalar::quantize::copy_floats(x, out, t);
 
     /// [`scalar::rope::rope`]
     pub fn rope(
@@ -101,16 +121,29 @@ dispatch! {
         sin: &[F32x4],
         scale: f32,
         out: &mut [F32x4],
-    ) = scalar::rope::rope(style, x, n_tokens, t, cos, sin, scale, out);
+    ) = scalar::rope::rope(style, x, n_tokens, t, cos, sin, scale, out),
+        neon: {
+            // SAFETY: every AArch64 core that this runs on has AdvSIMD.
+            unsafe { neon::rope::rope(style, x, n_tokens, t, cos, sin, scale, out) }
+        };
 
     /// [`scalar::elementwise::swiglu`]
-    pub fn swiglu(gate: &mut [F32x4], up: &[F32x4]) = scalar::elementwise::swiglu(gate, up);
+    pub fn swiglu(gate: &mut [F32x4], up: &[F32x4]) = scalar::elementwise::swiglu(gate, up),
+        neon: {
+            // SAFETY: every AArch64 core that this runs on has AdvSIMD.
+            unsafe { neon::elementwise::swiglu(gate, up) }
+        };
 
     /// [`scalar::elementwise::add_assign`]
-    pub fn add_assign(x: &mut [F32x4], y: &[F32x4]) = scalar::elementwise::add_assign(x, y);
+    pub fn add_assign(x: &mut [F32x4], y: &[F32x4]) = scalar::elementwise::add_assign(x, y),
+        neon: {
+            // SAFETY: every AArch64 core that this runs on has AdvSIMD.
+            unsafe { neon::elementwise::add_assign(x, y) }
+        };
 
     /// [`scalar::elementwise::argmax`]
-    pub fn argmax(x: &[f32]) -> usize = scalar::elementwise::argmax(x);
+    pub fn argmax(x: &[f32]) -> usize = scalar::elementwise::argmax(x),
+        neon: scalar::elementwise::argmax(x);
 
     /// [`scalar::attention::append`]
     pub fn append<{K: KvFormat}, {K}>(
@@ -120,7 +153,8 @@ dispatch! {
         value: &[F32x4],
         n_tokens: usize,
         t: usize,
-    ) = scalar::attention::append::<K>(unit, at, key, value, n_tokens, t);
+    ) = scalar::attention::append::<K>(unit, at, key, value, n_tokens, t),
+        neon: K::append_neon(unit, at, key, value, n_tokens, t);
 
     /// [`scalar::attention::attend`]
     pub fn attend<{K: KvFormat, const NQ: usize}, {K, NQ}>(
@@ -128,7 +162,8 @@ dispatch! {
         unit: &[K::Lane],
         n_valid: [usize; NQ],
         out: &mut [F32x4],
-    ) = scalar::attention::attend::<K, NQ>(queries, unit, n_valid, out);
+    ) = scalar::attention::attend::<K, NQ>(queries, unit, n_valid, out),
+        neon: K::attend_neon(queries, unit, n_valid, out);
 
     /// [`scalar::attention::merge`]
     pub fn merge(
@@ -136,5 +171,9 @@ dispatch! {
         stride: usize,
         n_blocks: usize,
         out: &mut [F32x4],
-    ) = scalar::attention::merge(partials, stride, n_blocks, out);
+    ) = scalar::attention::merge(partials, stride, n_blocks, out),
+        neon: {
+            // SAFETY: every AArch64 core that this runs on has AdvSIMD.
+            unsafe { neon::attention::merge(partials, stride, n_blocks, out) }
+        };
 }

@@ -13,6 +13,8 @@ pub mod float;
 mod ggml_type;
 pub mod lanes;
 pub mod matrix;
+#[cfg(target_arch = "aarch64")]
+pub mod neon;
 pub mod packed;
 pub mod parallel;
 pub mod scalar;

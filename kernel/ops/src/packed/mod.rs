@@ -34,4 +34,14 @@ pub trait Quantised {
     fn quants(pair: &Self::Pair, j: usize, r: usize) -> [i8; 32];
     /// Puts one row of the file (whole blocks) into row `r` of `pairs`.
     fn pack_row(file_row: &[u8], r: usize, pairs: &mut [Self::Pair]);
+
+    /// The NEON twin of [`crate::dispatch::mul_quantised`].
+    #[cfg(target_arch = "aarch64")]
+    fn mul_neon<const NT: usize>(
+        groups: &[Self::Pair],
+        x: &[crate::activations::QuantPair<NT>],
+        n_blocks: usize,
+        n_tokens: usize,
+        out: &mut [crate::lanes::F32x4],
+    );
 }

@@ -65,4 +65,16 @@ impl Quantised for Q8_0 {
             }
         }
     }
+
+    #[cfg(target_arch = "aarch64")]
+    fn mul_neon<const NT: usize>(
+        groups: &[Pair],
+        x: &[crate::activations::QuantPair<NT>],
+        n_blocks: usize,
+        n_tokens: usize,
+        out: &mut [crate::lanes::F32x4],
+    ) {
+        // SAFETY: every AArch64 core that this runs on has AdvSIMD.
+        unsafe { crate::neon::matmul::q8_0(groups, x, n_blocks, n_tokens, out) }
+    }
 }

@@ -27,6 +27,30 @@ pub trait KvFormat {
     fn widen(lane: &Self::Lane) -> [f32; 8];
     /// Puts `value` in place `i`.
     fn set(lane: &mut Self::Lane, i: usize, value: f32);
+
+    /// The NEON twin of [`attend`].
+    #[cfg(target_arch = "aarch64")]
+    fn attend_neon<const NQ: usize>(
+        queries: &[F32x4],
+        unit: &[Self::Lane],
+        n_valid: [usize; NQ],
+        out: &mut [F32x4],
+    );
+
+    /// The NEON twin of [`append`].
+    #[cfg(target_arch = "aarch64")]
+    fn append_neon(
+        unit: &mut [Self::Lane],
+        at: usize,
+        key: &[F32x4],
+        value: &[F32x4],
+        n_tokens: usize,
+        t: usize,
+    ) where
+        Self: Sized,
+    {
+        append::<Self>(unit, at, key, value, n_tokens, t);
+    }
 }
 
 /// Halves.
@@ -46,6 +70,30 @@ impl KvFormat for KvF16 {
     fn set(lane: &mut F16x8, i: usize, value: f32) {
         lane.0[i] = f32_to_f16(value);
     }
+
+    #[cfg(target_arch = "aarch64")]
+    fn attend_neon<const NQ: usize>(
+        queries: &[F32x4],
+        unit: &[F16x8],
+        n_valid: [usize; NQ],
+        out: &mut [F32x4],
+    ) {
+        // SAFETY: every AArch64 core that this runs on has AdvSIMD.
+        unsafe { crate::neon::attention::attend_f16(queries, unit, n_valid, out) }
+    }
+
+    #[cfg(target_arch = "aarch64")]
+    fn append_neon(
+        unit: &mut [F16x8],
+        at: usize,
+        key: &[F32x4],
+        value: &[F32x4],
+        n_tokens: usize,
+        t: usize,
+    ) {
+        // SAFETY: every AArch64 core that this runs on has AdvSIMD.
+        unsafe { crate::neon::attention::append_f16(unit, at, key, value, n_tokens, t) }
+    }
 }
 
 impl KvFormat for KvF32 {
@@ -59,6 +107,17 @@ impl KvFormat for KvF32 {
     #[inline(always)] // Must take on the caller's target features.
     fn set(lane: &mut F32x8, i: usize, value: f32) {
         lane.0[i] = value;
+    }
+
+    #[cfg(target_arch = "aarch64")]
+    fn attend_neon<const NQ: usize>(
+        queries: &[F32x4],
+        unit: &[F32x8],
+        n_valid: [usize; NQ],
+        out: &mut [F32x4],
+    ) {
+        // SAFETY: every AArch64 core that this runs on has AdvSIMD.
+        unsafe { crate::neon::attention::attend_f32(queries, unit, n_valid, out) }
     }
 }
 
