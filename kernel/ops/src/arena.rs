@@ -22,7 +22,7 @@ impl Line {
 /// # Safety
 /// The type has no padding that matters, no reference, no invalid bit pattern, no `Drop`, and an
 /// alignment of at most 64.
-pub unsafe trait Plain: Copy {}
+pub unsafe trait Plain: Copy + 'static {}
 
 macro_rules! plain {
     ($($t:ty),*) => {$(

@@ -60,9 +60,7 @@ dispatch! {
         n_blocks: usize,
         n_tokens: usize,
         out: &mut [F32x4],
-    ) = scalar::matmul::for_tiles(groups, x, n_blocks.div_ceil(2), n_tokens, out, |group, x| {
-        scalar::matmul::quantised::<Q, NT>(group, x, n_blocks)
-    }),
+    ) = scalar::matmul::quantised_rows::<Q, NT>(groups, x, n_blocks, n_tokens, out),
         neon: Q::mul_neon(groups, x, n_blocks, n_tokens, out);
 
     /// [`scalar::matmul::float`] for many groups and tiles of `n_chunks` chunks.
@@ -72,9 +70,7 @@ dispatch! {
         n_chunks: usize,
         n_tokens: usize,
         out: &mut [F32x4],
-    ) = scalar::matmul::for_tiles(groups, x, n_chunks, n_tokens, out, |group, x| {
-        scalar::matmul::float::<F, NT>(group, x)
-    }),
+    ) = scalar::matmul::float_rows::<F, NT>(groups, x, n_chunks, n_tokens, out),
         neon: F::mul_neon(groups, x, n_chunks, n_tokens, out);
 
     /// [`scalar::norm::rms_norm`]

@@ -4,6 +4,10 @@
 //! definition; what runs faster gives the same bits.
 
 #![cfg_attr(target_os = "none", no_std)]
+#![allow(
+    clippy::needless_range_loop,
+    reason = "kernels walk several arrays by one index"
+)]
 
 pub mod activations;
 pub mod arena;
@@ -14,10 +18,11 @@ mod ggml_type;
 pub mod lanes;
 pub mod matrix;
 #[cfg(target_arch = "aarch64")]
-pub mod neon;
+mod neon;
 pub mod packed;
 pub mod parallel;
 pub mod scalar;
+pub mod selftest;
 
 pub use ggml_type::GgmlType;
 pub use matrix::Matrix;

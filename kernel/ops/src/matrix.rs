@@ -5,14 +5,14 @@ use core::ops::Range;
 use core::sync::atomic::{AtomicUsize, Ordering};
 
 use crate::GgmlType;
-use crate::activations::{Activations, TILE};
+use crate::activations::{Activations, FloatChunk, QuantPair, TILE};
 use crate::arena::{Arena, OutOfMemory};
-use crate::dispatch;
 use crate::lanes::{F32x4, flat_mut};
 use crate::packed::float::{Bf16, Chunk16, Chunk32, F16, F32, Float};
 use crate::packed::q8_0::{self, Q8_0};
 use crate::packed::{GROUP, Quantised};
 use crate::parallel::{Cores, Shared};
+use crate::{dispatch, scalar};
 
 /// Packed rows by type.
 enum Rows<'a> {
@@ -45,6 +45,20 @@ macro_rules! by_format {
         }
     };
 }
+
+/// Which kernels multiply.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Kernels {
+    /// The definition, as this compiler makes it for the baseline processor.
+    Scalar,
+    /// The fastest that this processor has.
+    Tuned,
+}
+
+type QuantisedKernel<Q, const NT: usize> =
+    fn(&[<Q as Quantised>::Pair], &[QuantPair<NT>], usize, usize, &mut [F32x4]);
+type FloatKernel<F, const NT: usize> =
+    fn(&[<F as Float>::Chunk], &[FloatChunk<NT>], usize, usize, &mut [F32x4]);
 
 /// `rows` vectors of `cols` weights. A product with a vector of `cols` gives `rows` values.
 pub struct Matrix<'a> {
@@ -156,9 +170,12 @@ impl<'a> Matrix<'a> {
 
     /// Bytes of a packed group, all of which a product reads.
     pub fn group_bytes(&self) -> usize {
-        by_format!(&self.packed, (rows, Format)
-            self.cols.div_ceil(64) * size_of::<<Format as Quantised>::Pair>() + 0 * rows.len(),
-            self.cols.div_ceil(16) * size_of::<<Format as Float>::Chunk>() + 0 * rows.len())
+        let all = match &self.packed {
+            Rows::F32(rows) => size_of_val(*rows),
+            Rows::F16(rows) | Rows::Bf16(rows) => size_of_val(*rows),
+            Rows::Q8_0(rows) => size_of_val(*rows),
+        };
+        all / self.groups()
     }
 
     /// Bytes of a row in the file.
@@ -166,10 +183,12 @@ impl<'a> Matrix<'a> {
         self.cols / self.ggml_type.block_len() * self.ggml_type.block_bytes()
     }
 
+    /// The types that matrices can have.
+    pub const TYPES: [GgmlType; 4] = [GgmlType::F32, GgmlType::F16, GgmlType::BF16, GgmlType::Q8_0];
+
     /// Whether matrices can have this type.
     pub fn supports(ggml_type: GgmlType) -> bool {
-        use GgmlType as T;
-        matches!(ggml_type, T::F32 | T::F16 | T::BF16 | T::Q8_0)
+        Self::TYPES.contains(&ggml_type)
     }
 
     /// Packs whole rows of the file from row `first_row` on, which begins a group, on all cores.
@@ -213,6 +232,17 @@ impl<'a> Matrix<'a> {
     /// # Panics
     /// When `out` is no `groups.len() · x.n_tokens` long, or the groups lie outside.
     pub fn mul(&self, x: &Activations<'_>, groups: Range<usize>, out: &mut [F32x4]) {
+        self.mul_with(Kernels::Tuned, x, groups, out);
+    }
+
+    /// [`Matrix::mul`] by the kernels of one's choice.
+    pub fn mul_with(
+        &self,
+        kernels: Kernels,
+        x: &Activations<'_>,
+        groups: Range<usize>,
+        out: &mut [F32x4],
+    ) {
         assert_eq!(
             out.len(),
             groups.len() * x.n_tokens,
@@ -223,20 +253,38 @@ impl<'a> Matrix<'a> {
             let n_blocks = self.cols / 32;
             let len = n_blocks.div_ceil(2);
             let rows = &rows[groups.start * len..groups.end * len];
+            let (one, four) = match kernels {
+                Kernels::Tuned => (
+                    dispatch::mul_quantised::<Format, 1> as QuantisedKernel<Format, 1>,
+                    dispatch::mul_quantised::<Format, TILE> as QuantisedKernel<Format, TILE>,
+                ),
+                Kernels::Scalar => (
+                    scalar::matmul::quantised_rows::<Format, 1> as QuantisedKernel<Format, 1>,
+                    scalar::matmul::quantised_rows::<Format, TILE> as QuantisedKernel<Format, TILE>,
+                ),
+            };
             if n == 1 {
-                dispatch::mul_quantised::<Format, 1>(rows, &x.quant1[..len], n_blocks, n, out);
+                one(rows, &x.quant1[..len], n_blocks, n, out);
             } else {
-                let x = &x.quant4[..n.div_ceil(TILE) * len];
-                dispatch::mul_quantised::<Format, TILE>(rows, x, n_blocks, n, out);
+                four(rows, &x.quant4[..n.div_ceil(TILE) * len], n_blocks, n, out);
             }
         }, {
             let len = self.cols.div_ceil(16);
             let rows = &rows[groups.start * len..groups.end * len];
+            let (one, four) = match kernels {
+                Kernels::Tuned => (
+                    dispatch::mul_float::<Format, 1> as FloatKernel<Format, 1>,
+                    dispatch::mul_float::<Format, TILE> as FloatKernel<Format, TILE>,
+                ),
+                Kernels::Scalar => (
+                    scalar::matmul::float_rows::<Format, 1> as FloatKernel<Format, 1>,
+                    scalar::matmul::float_rows::<Format, TILE> as FloatKernel<Format, TILE>,
+                ),
+            };
             if n == 1 {
-                dispatch::mul_float::<Format, 1>(rows, &x.float1[..len], len, n, out);
+                one(rows, &x.float1[..len], len, n, out);
             } else {
-                let x = &x.float4[..n.div_ceil(TILE) * len];
-                dispatch::mul_float::<Format, TILE>(rows, x, len, n, out);
+                four(rows, &x.float4[..n.div_ceil(TILE) * len], len, n, out);
             }
         });
     }

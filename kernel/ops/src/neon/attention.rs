@@ -278,7 +278,7 @@ pub fn append_f16(
     {
         let narrowed = narrow(&key[0], &key[1]);
         for (row, bits) in rows.iter_mut().zip(narrowed.0) {
-            row[at / 8 & 7].0[at % 8] = bits;
+            row[(at / 8) & 7].0[at % 8] = bits;
         }
     }
 }

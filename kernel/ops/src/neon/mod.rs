@@ -4,6 +4,8 @@
 //! int16 (two products of at most 128 · 127 fit), then SADALP into int32: 8 multiplications a
 //! cycle. Halves are widened by FCVTL. Every fused multiply-add here is one in the definition.
 
+#![allow(clippy::wildcard_imports, reason = "the instruction set")]
+
 pub mod attention;
 pub mod elementwise;
 pub mod exp;

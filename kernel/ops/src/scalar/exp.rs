@@ -15,7 +15,7 @@ pub const MAX: f32 = 88.0;
 /// Adding it leaves the nearest integer, ties to even, in the low mantissa bits: 1.5 · 2²³.
 pub const ROUND: f32 = 12_582_912.0;
 /// ln 2 without its last bits, so that multiples of it are exact.
-pub const LN2_HIGH: f32 = 0.693_359_375;
+pub const LN2_HIGH: f32 = 355.0 / 512.0;
 /// What [`LN2_HIGH`] lacks.
 pub const LN2_LOW: f32 = -2.121_944_4e-4;
 /// Coefficients from the sixth power down to the square.

@@ -83,3 +83,36 @@ pub fn for_tiles<W, X, const NT: usize>(
         }
     }
 }
+
+/// [`quantised`] for every group and tile.
+#[inline(always)] // Must take on the caller's target features.
+pub fn quantised_rows<Q: Quantised, const NT: usize>(
+    groups: &[Q::Pair],
+    x: &[QuantPair<NT>],
+    n_blocks: usize,
+    n_tokens: usize,
+    out: &mut [F32x4],
+) {
+    for_tiles(
+        groups,
+        x,
+        n_blocks.div_ceil(2),
+        n_tokens,
+        out,
+        |group, x| quantised::<Q, NT>(group, x, n_blocks),
+    );
+}
+
+/// [`float`] for every group and tile of `n_chunks` chunks.
+#[inline(always)] // Must take on the caller's target features.
+pub fn float_rows<F: Float, const NT: usize>(
+    groups: &[F::Chunk],
+    x: &[FloatChunk<NT>],
+    n_chunks: usize,
+    n_tokens: usize,
+    out: &mut [F32x4],
+) {
+    for_tiles(groups, x, n_chunks, n_tokens, out, |group, x| {
+        float::<F, NT>(group, x)
+    });
+}

@@ -43,7 +43,7 @@ pub fn quantize<const NT: usize>(
 /// The integer nearest to `v`, ties to even; NaN gives 0. `v` lies within ±127.5.
 #[inline(always)] // Must take on the caller's target features.
 fn round_to_i8(v: f32) -> i8 {
-    let v = if v == v { v } else { 0.0 };
+    let v = if v.is_nan() { 0.0 } else { v };
     (v + crate::scalar::exp::ROUND).to_bits() as i8
 }
 
