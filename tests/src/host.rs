@@ -13,16 +13,11 @@ use pilm::threads::Threads;
 pub fn checksums(model: &[u8], ids: &[u32], n_cores: usize) -> Vec<String> {
     let options = LoadOptions::default();
     let mut source = model;
-    let mut memory =
-        Memory::for_model(&mut source, &options, n_cores).unwrap_or_else(|error| panic!("{error}"));
-    let mut session = Session::load(
-        &mut source,
-        &mut memory,
-        &options,
-        Threads::new(n_cores),
-        &mut |_, _| {},
-    )
-    .unwrap_or_else(|error| panic!("{error}"));
+    let threads = Threads::new(n_cores);
+    let mut memory = Memory::for_model(&mut source, &options, &threads)
+        .unwrap_or_else(|error| panic!("{error}"));
+    let mut session = Session::load(&mut source, &mut memory, &options, threads, &mut |_, _| {})
+        .unwrap_or_else(|error| panic!("{error}"));
     let mut checksums = Vec::new();
     session
         .prefill(ids, 0, &mut |_, logits| {
