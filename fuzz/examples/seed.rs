@@ -5,8 +5,11 @@ use std::path::PathBuf;
 
 fn main() -> std::io::Result<()> {
     let folder = PathBuf::from(std::env::args().nth(1).expect("name a folder"));
-    for target in ["gguf", "tokenizer", "template"] {
+    for target in ["card", "gguf", "tokenizer", "template"] {
         fs::create_dir_all(folder.join(target))?;
+    }
+    for (name, content) in fuzz::card_seeds::seeds() {
+        fs::write(folder.join("card").join(name), content)?;
     }
     for (name, content) in fuzz::seeds::gguf() {
         fs::write(folder.join("gguf").join(name), content)?;

@@ -3,6 +3,8 @@
 //! Each module has a `check` that takes any bytes and panics when a promise is broken.
 //! `tests/replay.rs` calls it with every file of `corpus/`.
 
+pub mod card;
+pub mod card_seeds;
 pub mod gguf;
 pub mod seeds;
 pub mod template;

@@ -18,6 +18,19 @@ fn replay(target: &str, check: fn(&[u8])) {
 }
 
 #[test]
+fn card() {
+    replay("card", fuzz::card::check);
+}
+
+#[test]
+fn seeds_of_card_are_as_committed() {
+    let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("corpus/card");
+    for (name, content) in fuzz::card_seeds::seeds() {
+        assert!(fs::read(folder.join(name)).unwrap() == content, "{name}");
+    }
+}
+
+#[test]
 fn gguf() {
     replay("gguf", fuzz::gguf::check);
 }

@@ -148,7 +148,7 @@ impl Scanner {
         let units = &self.units[..self.len];
         let end = units.iter().position(|&u| u == 0).unwrap_or(units.len());
         let name = char::decode_utf16(units[..end].iter().copied())
-            .map(|c| c.unwrap_or(char::REPLACEMENT_CHARACTER))
+            .map(|c| printable(c.unwrap_or(char::REPLACEMENT_CHARACTER)))
             .collect::<String>();
         (!name.is_empty()).then_some(name)
     }
@@ -161,6 +161,15 @@ fn checksum(entry: &[u8; ENTRY_BYTES]) -> u8 {
         .fold(0u8, |sum, &b| sum.rotate_right(1).wrapping_add(b))
 }
 
+/// Names go to a terminal: no character of theirs may steer it.
+fn printable(c: char) -> char {
+    if c.is_control() {
+        char::REPLACEMENT_CHARACTER
+    } else {
+        c
+    }
+}
+
 /// `NAME    EXT` with Windows NT's two lower-case flags as `name.ext`.
 fn short_name(entry: &[u8; ENTRY_BYTES]) -> String {
     let flags = entry[12];
@@ -171,8 +180,8 @@ fn short_name(entry: &[u8; ENTRY_BYTES]) -> String {
             0x05 if i == 0 => char::REPLACEMENT_CHARACTER,
             // The code page is not recorded.
             0x80.. => char::REPLACEMENT_CHARACTER,
-            _ if lower => b.to_ascii_lowercase().into(),
-            _ => b.into(),
+            _ if lower => printable(b.to_ascii_lowercase().into()),
+            _ => printable(b.into()),
         });
         chars.collect()
     };

@@ -172,6 +172,19 @@ fn lone_surrogates_are_replaced() {
 }
 
 #[test]
+fn control_characters_are_replaced() {
+    let mut entries = long("\x1b[2Ja\u{85}.gguf", sum());
+    entries.extend([short(SHORT), short(b"A\x1bB\x7f    \r\n ")]);
+    assert_eq!(
+        names(&entries),
+        [
+            "\u{FFFD}[2Ja\u{FFFD}.gguf",
+            "A\u{FFFD}B\u{FFFD}.\u{FFFD}\u{FFFD}"
+        ]
+    );
+}
+
+#[test]
 fn names_are_compared_without_case() {
     let mut entries = long("Größe.GGUF", sum());
     entries.push(short(SHORT));
