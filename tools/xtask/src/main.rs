@@ -28,7 +28,7 @@ enum Command {
     /// Run all tests: on the host, and in QEMU.
     Test,
     /// Print the cycles of the image's hot loops, by LLVM's model of the Cortex-A72.
-    Mca,
+    Mca(mca::Options),
     /// Run everything that must hold for a change to land.
     Ci,
 }
@@ -50,7 +50,7 @@ fn dispatch(command: Command) -> Result<()> {
         Command::Dist => dist::dist(),
         Command::Run(options) => run::run(&options),
         Command::Test => test::test(),
-        Command::Mca => mca::mca(),
+        Command::Mca(options) => mca::mca(&options),
         Command::Ci => ci::ci(),
     }
 }

@@ -8,6 +8,7 @@ use crate::firmware;
 use crate::voice::Voice;
 use anyhow::{Context, Result, ensure};
 use std::io::Write;
+use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 
 /// LLVM's tools, as Debian names them; without a number where that is the name.
@@ -45,13 +46,24 @@ impl Cost {
     }
 }
 
-/// Builds the kernel and prints the cost of its hot loops.
+/// What to look at.
+#[derive(clap::Args, Debug)]
+pub struct Options {
+    /// Another ELF than the kernel's.
+    #[arg(long, value_name = "FILE")]
+    elf: Option<PathBuf>,
+}
+
+/// Prints the cost of the hot loops of the kernel, which is built first.
 ///
 /// # Errors
 /// The kernel does not build, or LLVM's tools are missing.
-pub fn mca() -> Result<()> {
-    let firmware = firmware::build(Voice::new(false))?;
-    let listing = disassemble(&firmware.elf)?;
+pub fn mca(options: &Options) -> Result<()> {
+    let elf = match &options.elf {
+        Some(elf) => elf.clone(),
+        None => firmware::build(Voice::new(false))?.elf,
+    };
+    let listing = disassemble(&elf)?;
     let mut costs = Vec::new();
     for site in innermost_loops(&listing) {
         let products = products(&site.body);
@@ -97,7 +109,7 @@ fn tool(name: &str) -> Result<String> {
         .with_context(|| format!("{name} is not installed: it is in Debian's package llvm-19"))
 }
 
-fn disassemble(elf: &std::path::Path) -> Result<String> {
+fn disassemble(elf: &Path) -> Result<String> {
     let output = Command::new(tool("llvm-objdump")?)
         .args([
             "--disassemble",
@@ -190,15 +202,20 @@ fn branch_target(text: &str) -> Option<u64> {
     u64::from_str_radix(target.trim().strip_prefix("0x")?, 16).ok()
 }
 
-/// Products per turn of a loop.
+/// Products per turn of a loop: of int8 if there are any, whose sums a few float products then scale; else of floats.
 fn products(body: &[String]) -> u64 {
-    body.iter()
-        .map(|text| match text.split_whitespace().next() {
-            Some("smull" | "smull2" | "smlal" | "smlal2") if text.contains(".8h") => 8,
-            Some("fmla") if text.contains(".4s") => 4,
-            _ => 0,
-        })
-        .sum()
+    let count = |mnemonics: &[&str], lanes: &str| {
+        body.iter()
+            .filter(|text| text.contains(lanes))
+            .filter_map(|text| text.split_whitespace().next())
+            .filter(|mnemonic| mnemonics.contains(mnemonic))
+            .count() as u64
+    };
+    let int8 = 8 * count(&["smull", "smull2", "smlal", "smlal2"], ".8h");
+    if int8 > 0 {
+        return int8;
+    }
+    4 * count(&["fmla"], ".4s")
 }
 
 fn cycles_per_turn(body: &[String]) -> Result<f64> {
