@@ -70,12 +70,20 @@ static MAILBOX_BUFFER: MailboxBuffer = MailboxBuffer {
 
 /// Pins and UART: from here on the console can print. Needs nothing but the peripherals' mapping.
 pub fn init_console() {
-    // SAFETY: the GPIO block, mapped as Device memory; this value lives in this function only.
+    // SAFETY: the GPIO block, mapped as Device memory; core 0 makes one such value at a time.
     let mut gpio = Gpio::new(unsafe { Mmio::new(GPIO_ADDR) });
     gpio.route_console();
+    // Lit until the console answers: a board without a cable shows how far it came.
+    gpio.set_led(true);
     serial::install(new_uart());
     // Without the mailbox's word: what every firmware sets unless told otherwise.
     set_baud(pl011::DEFAULT_CLOCK_HZ, DEFAULT_BAUD);
+}
+
+/// Switches the green LED.
+pub fn set_led(on: bool) {
+    // SAFETY: as in `init_console`, which has returned.
+    Gpio::new(unsafe { Mmio::new(GPIO_ADDR) }).set_led(on);
 }
 
 /// A UART of one's own: for the console, and for the panic handler, which trusts nobody.

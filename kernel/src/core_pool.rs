@@ -72,7 +72,7 @@ impl CorePool {
     }
 
     /// Uses `n` cores from now on, as far as they are alive; returns how many.
-    pub fn set_n_cores(&mut self, n: usize) -> usize {
+    pub fn set_n_cores(&self, n: usize) -> usize {
         let n = n.clamp(1, self.n_alive);
         POOL.n_cores.store(n, Ordering::Relaxed);
         n

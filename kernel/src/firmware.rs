@@ -2,10 +2,13 @@
 
 use alloc::string::String;
 use core::fmt::Write;
+use core::sync::atomic::{AtomicBool, Ordering};
 
+use boot::registers::CPUECTLR_EL1_PREFETCH;
 use boot::start::BootInfo;
 use drivers::pl011;
 use drivers::property::ClockId;
+use ops::parallel::Cores;
 
 use crate::clock::Clock;
 use crate::core_pool::CorePool;
@@ -24,12 +27,19 @@ boot::entry! {
 /// Longest kernel command line that is read.
 const COMMAND_LINE_BYTES: usize = 2048;
 
+/// What a start-up may take before the watchdog restarts the board.
+const BRING_UP_LIMIT_MS: u32 = 15_000;
+
+/// Option of the kernel command line: longer prefetch distances (hardware.md MMU-11).
+const FAR_PREFETCH: &str = "board.prefetch=far";
+
 fn kernel_main(boot: &BootInfo) -> ! {
     board::init_console();
     let mut log = Serial;
     note_hand_over(&mut log, boot);
 
     let mut info = BoardInfo::ask(boot);
+    guard_bring_up(&info);
     trust_uart_clock();
     let tree = memory::read_device_tree(boot.device_tree_addr);
     let low = board::mailbox().lock().arm_memory().ok();
@@ -41,13 +51,19 @@ fn kernel_main(boot: &BootInfo) -> ! {
     };
 
     let command_line = command_line();
+    let far_prefetch = has_option(&command_line, FAR_PREFETCH);
     info::raise_core_clock();
     let (cores, alive) = CorePool::start(boot::layout::N_CORES);
     for core in (0..alive.len()).filter(|&core| !alive[core]) {
         let n = cores.n_alive();
         let _ = writeln!(log, "core {core} did not come up: going on with {n}");
     }
+    if far_prefetch {
+        set_far_prefetch(&mut log, &cores);
+    }
     board::init_interrupts();
+    board::watchdog().stop();
+    board::set_led(false);
     shell::run(Platform {
         serial: Serial,
         clock: Clock,
@@ -90,4 +106,32 @@ fn command_line() -> String {
     let mut line = [0; COMMAND_LINE_BYTES];
     let len = board::mailbox().lock().command_line(&mut line).unwrap_or(0);
     String::from_utf8_lossy(&line[..len]).into_owned()
+}
+
+fn has_option(line: &str, option: &str) -> bool {
+    line.split_ascii_whitespace().any(|word| word == option)
+}
+
+/// Restarts the board if it hangs before the console answers. Not in QEMU, where arming is a reset.
+fn guard_bring_up(info: &BoardInfo) {
+    if !info.emulated {
+        board::watchdog().start(BRING_UP_LIMIT_MS);
+    }
+}
+
+/// Undoes on every core what the firmware's stub does to `CPUECTLR`, to be measured both ways.
+fn set_far_prefetch(log: &mut Serial, cores: &CorePool) {
+    let refused = AtomicBool::new(false);
+    cores.run(&|_| {
+        // SAFETY: the value has `SMPEN`.
+        if unsafe { boot::cpu::set_cpuectlr(CPUECTLR_EL1_PREFETCH) }.is_none() {
+            refused.store(true, Ordering::Relaxed);
+        }
+    });
+    if refused.into_inner() {
+        let _ = writeln!(
+            log,
+            "{FAR_PREFETCH}: this board's firmware does not allow it"
+        );
+    }
 }

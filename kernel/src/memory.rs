@@ -136,6 +136,32 @@ impl Arenas {
     }
 }
 
+/// Makes the whole 2 MiB blocks of `range` read-only, or writable again, on all cores; returns how many
+/// bytes that are.
+///
+/// For weights that are loaded: nothing writes them any more, and whatever tries by mistake is caught.
+///
+/// # Safety
+/// While the range is read-only nothing writes to it; it lies in an arena.
+///
+/// # Errors
+/// The range is not in an arena.
+pub unsafe fn set_read_only(range: Range<u64>, read_only: bool) -> Result<u64, Error> {
+    let start = range.start.next_multiple_of(BLOCK_BYTES);
+    let end = range.end / BLOCK_BYTES * BLOCK_BYTES;
+    if start >= end {
+        return Ok(0);
+    }
+    let memory = if read_only {
+        Memory::ReadOnly
+    } else {
+        Memory::Data
+    };
+    // SAFETY: the caller's.
+    unsafe { mmu::protect(start..end, memory) }?;
+    Ok(end - start)
+}
+
 /// Maps the RAM of `survey`, starts the heap, and cuts the rest into arenas. Once.
 pub fn init(survey: &Survey) -> Result<Arenas, Error> {
     let image_end = boot::layout::image().stacks.end;
