@@ -78,7 +78,7 @@ pub enum CardError {
 impl fmt::Display for CardError {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match *self {
-            Self::NoCard => f.write_str("no SD card answers: insert one and try again"),
+            Self::NoCard => f.write_str("no card answers in the SD slot: insert one and try again"),
             Self::Voltage { answer } => write!(
                 f,
                 "the SD card refuses 3.3 V (answer {answer:#010x}): use another card"
