@@ -33,6 +33,9 @@ const BRING_UP_LIMIT_MS: u32 = 15_000;
 /// Option of the kernel command line: longer prefetch distances (hardware.md MMU-11).
 const FAR_PREFETCH: &str = "board.prefetch=far";
 
+/// Option of the kernel command line: prints what a report about a board should contain.
+const HARDWARE_LOG: &str = "board.log";
+
 fn kernel_main(boot: &BootInfo) -> ! {
     board::init_console();
     let mut log = Serial;
@@ -45,6 +48,7 @@ fn kernel_main(boot: &BootInfo) -> ! {
     let low = board::mailbox().lock().arm_memory().ok();
     let survey = memory::survey(tree.ok(), low, info.revision, info.emulated);
     info.ram = survey.ram;
+    info.tree = survey.tree.clone();
     let arenas = match memory::init(&survey) {
         Ok(arenas) => arenas,
         Err(error) => panic::end(format_args!("{error}")),
@@ -54,14 +58,14 @@ fn kernel_main(boot: &BootInfo) -> ! {
     let far_prefetch = has_option(&command_line, FAR_PREFETCH);
     info::raise_core_clock();
     let (cores, alive) = CorePool::start(boot::layout::N_CORES);
-    for core in (0..alive.len()).filter(|&core| !alive[core]) {
-        let n = cores.n_alive();
-        let _ = writeln!(log, "core {core} did not come up: going on with {n}");
-    }
+    note_missing_cores(&mut log, &alive, cores.n_alive());
     if far_prefetch {
         set_far_prefetch(&mut log, &cores);
     }
     board::init_interrupts();
+    if has_option(&command_line, HARDWARE_LOG) {
+        let _ = write!(log, "{}", info.details());
+    }
     board::watchdog().stop();
     board::set_led(false);
     shell::run(Platform {
@@ -91,6 +95,19 @@ fn note_hand_over(log: &mut Serial, boot: &BootInfo) {
             "a bus error of the firmware's was pending (ESR {esr:#x})"
         );
     }
+}
+
+/// Says once which cores are missing.
+fn note_missing_cores(log: &mut Serial, alive: &[bool], n_alive: usize) {
+    let missing = || (0..alive.len()).filter(|&core| !alive[core]);
+    if missing().next().is_none() {
+        return;
+    }
+    let _ = write!(log, "did not come up:");
+    for core in missing() {
+        let _ = write!(log, " core {core}");
+    }
+    let _ = writeln!(log, "; going on with {n_alive} of {}", alive.len());
 }
 
 /// Sets the baud rate again if the UART's clock is not what was assumed.

@@ -2,6 +2,7 @@
 
 use core::fmt;
 
+use boot::device_tree::MemoryNodes;
 use boot::ram::Ranges;
 use boot::start::BootInfo;
 use boot::{cpu, pmu, wait};
@@ -34,6 +35,8 @@ pub struct BoardInfo {
     pub max_core_hz: Option<u32>,
     /// Exception level that the firmware handed over in.
     pub entry_level: u8,
+    /// What the device tree says about memory, if there is one.
+    pub tree: Option<MemoryNodes>,
 }
 
 impl BoardInfo {
@@ -56,12 +59,80 @@ impl BoardInfo {
             counter_hz,
             max_core_hz: mailbox.max_clock_rate_hz(ClockId::Arm).ok(),
             entry_level: boot.entry_level,
+            tree: None,
         }
+    }
+
+    /// Everything that a report about a board should contain, a line each.
+    pub fn details(&self) -> Details<'_> {
+        Details(self)
     }
 
     /// Name of the board, for people.
     pub fn model(&self) -> Model {
         Model(self.revision)
+    }
+}
+
+/// See [`BoardInfo::details`].
+pub struct Details<'a>(&'a BoardInfo);
+
+impl fmt::Display for Details<'_> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let info = self.0;
+        writeln!(f, "board      {} ({})", info.model(), Hex(info.revision))?;
+        writeln!(f, "firmware   {}", Hex(info.firmware_revision))?;
+        writeln!(
+            f,
+            "core       MIDR {:#x}, AES {}",
+            info.midr,
+            cpu::has_aes()
+        )?;
+        let (hz, level) = (info.counter_hz, info.entry_level);
+        writeln!(f, "entry      EL{level}, counter {hz} Hz")?;
+        writeln!(f, "emulated   {}", info.emulated)?;
+        writeln!(f, "RAM        {}", info.ram)?;
+        match &info.tree {
+            Some(tree) => {
+                writeln!(f, "tree RAM   {}", tree.ram)?;
+                writeln!(f, "reserved   {}", tree.reserved)?;
+                writeln!(f, "EMMC2 DMA  {:x?}", tree.emmc2_dma_base)?;
+            }
+            None => writeln!(f, "tree       none")?,
+        }
+        writeln!(f, "chip       {}", Hex(board::chip_revision()))?;
+        writeln!(f, "EMMC2 caps {}", Hex(board::emmc2_capabilities()))?;
+        let mut mailbox = board::mailbox().lock();
+        writeln!(f, "VPU's RAM  {:x?}", mailbox.arm_memory().ok())?;
+        for clock in [
+            ClockId::Uart,
+            ClockId::Arm,
+            ClockId::Core,
+            ClockId::Sdram,
+            ClockId::Emmc2,
+        ] {
+            let (rate, max) = (
+                mailbox.clock_rate_hz(clock).ok(),
+                mailbox.max_clock_rate_hz(clock).ok(),
+            );
+            writeln!(f, "clock      {clock:?} {rate:?} Hz, at most {max:?}")?;
+        }
+        let throttled = mailbox.throttled().ok().map(|throttled| throttled.0);
+        let temperature = mailbox.temperature_milli_c().ok();
+        writeln!(f, "throttled  {}, {temperature:?} m°C", Hex(throttled))?;
+        writeln!(f, "core clock {} Hz measured", measure_core_hz())
+    }
+}
+
+/// A word, or a dash.
+struct Hex(Option<u32>);
+
+impl fmt::Display for Hex {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self.0 {
+            Some(word) => write!(f, "{word:#010x}"),
+            None => f.write_str("-"),
+        }
     }
 }
 
