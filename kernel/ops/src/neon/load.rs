@@ -47,3 +47,17 @@ pub fn store<V: Vector, T: Plain>(value: &mut T, offset: usize, vector: V) {
             .cast::<V>() = vector
     }
 }
+
+/// `v`, computed here: no load that comes later is moved before this.
+///
+/// Without it the compiler starts all products of a tile at once, runs out of registers and spills
+/// half of them.
+#[inline(always)] // An instruction's worth of nothing.
+pub fn settle(v: float32x4_t) -> float32x4_t {
+    let out;
+    // SAFETY: no instruction; that it may touch memory is what keeps loads in place.
+    unsafe {
+        core::arch::asm!("/* {0:v} */", inlateout(vreg) v => out, options(nostack, preserves_flags));
+    }
+    out
+}

@@ -11,7 +11,7 @@
 
 use core::arch::aarch64::*;
 
-use super::load::load;
+use super::load::{load, settle};
 use super::norm::{halve_to_four, sum_four};
 use crate::activations::{FloatChunk, QuantPair};
 use crate::arena::Plain;
@@ -101,7 +101,7 @@ fn multiply<const NT: usize>(
         let [a, b, c, e] = rows.map(|(w0, w1)| dot(w0, w1, x0, x1));
         let dots = vpaddq_s32(vpaddq_s32(a, b), vpaddq_s32(c, e));
         let scale = vmulq_n_f32(d, x.d[j][t]);
-        acc[t] = vfmaq_f32(acc[t], vcvtq_f32_s32(dots), scale);
+        acc[t] = settle(vfmaq_f32(acc[t], vcvtq_f32_s32(dots), scale));
     }
 }
 
