@@ -75,9 +75,12 @@ pub fn init_console() {
     gpio.route_console();
     // Lit until the console answers: a board without a cable shows how far it came.
     gpio.set_led(true);
-    serial::install(new_uart());
+    let mut uart = new_uart();
     // Without the mailbox's word: what every firmware sets unless told otherwise.
-    set_baud(pl011::DEFAULT_CLOCK_HZ, DEFAULT_BAUD);
+    if let Ok(divisors) = Divisors::new(pl011::DEFAULT_CLOCK_HZ, DEFAULT_BAUD) {
+        uart.init(divisors, &Clock);
+    }
+    serial::install(uart);
 }
 
 /// Switches the green LED.
@@ -97,7 +100,7 @@ pub fn new_uart() -> Pl011 {
 pub fn set_baud(clock_hz: u32, baud: u32) -> bool {
     match Divisors::new(clock_hz, baud) {
         Ok(divisors) => {
-            serial::with_uart(|uart| uart.init(divisors, &Clock));
+            serial::with_uart(|uart| uart.set_speed(divisors, &Clock));
             true
         }
         Err(_) => false,

@@ -31,6 +31,8 @@ mod platform;
 mod serial;
 #[cfg(target_os = "none")]
 mod shell;
+#[cfg(target_os = "none")]
+mod window;
 
 #[cfg(not(target_os = "none"))]
 fn main() {

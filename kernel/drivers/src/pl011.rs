@@ -92,16 +92,21 @@ impl Pl011 {
     }
 
     /// Eight data bits, no parity, one stop bit, FIFOs on, no interrupt.
-    ///
-    /// Waits for what the firmware may still be printing; the divisors take effect with the write to
-    /// `LCR_H`, so that one comes last.
     pub fn init(&mut self, divisors: Divisors, clock: &impl Clock) {
+        self.registers.imsc.set(0);
+        self.set_speed(divisors, clock);
+    }
+
+    /// Changes the baud rate; interrupts stay as they are.
+    ///
+    /// Waits for what is still being sent, by the firmware perhaps; the divisors take effect with the
+    /// write to `LCR_H`, so that one comes last.
+    pub fn set_speed(&mut self, divisors: Divisors, clock: &impl Clock) {
         self.flush(clock);
         let registers = &self.registers;
         registers.cr.set(0);
         registers.lcr_h.set(0);
         registers.icr.set(0x7FF);
-        registers.imsc.set(0);
         registers.ibrd.set(divisors.integer);
         registers.fbrd.set(divisors.fraction);
         registers.lcr_h.write(LCRH::WLEN::Eight + LCRH::FEN::SET);
@@ -215,6 +220,13 @@ mod tests {
         uart.enable_rx_interrupts();
         assert_eq!(words.get(0x34), 0b001 << 3, "IFLS");
         assert_eq!(words.get(0x38), 1 << 4 | 1 << 6 | 1 << 10, "IMSC");
+        uart.set_speed(
+            Divisors::new(48_000_000, 921_600).unwrap(),
+            &Ticking::default(),
+        );
+        assert_eq!((words.get(0x24), words.get(0x28)), (3, 16));
+        assert_eq!(words.get(0x30), 0x301, "CR: on again");
+        assert_eq!(words.get(0x38), 1 << 4 | 1 << 6 | 1 << 10, "IMSC stays");
     }
 
     #[test]
