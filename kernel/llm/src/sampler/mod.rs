@@ -133,11 +133,8 @@ impl Sampler {
             .map(|id| id.index())
             .take_while(|&i| i < logits.len());
         for stop in here.chain([logits.len()]) {
-            for (id, &logit) in logits.iter().enumerate().take(stop).skip(start) {
-                f(Candidate {
-                    logit,
-                    id: id as u32,
-                });
+            for (id, &logit) in (start as u32..).zip(&logits[start..stop]) {
+                f(Candidate { logit, id });
             }
             if let Some(&logit) = logits.get(stop) {
                 // A penalty above 1 makes a token less likely, whatever its sign.
@@ -157,19 +154,21 @@ impl Sampler {
 
     /// The token with the highest logit, the lowest id on a tie.
     fn argmax(&self, logits: &[f32]) -> Option<TokenId> {
-        let mut best: Option<Candidate> = None;
+        let mut best = Candidate {
+            logit: f32::NEG_INFINITY,
+            id: 0,
+        };
         Self::for_each(
             logits,
             &self.penalised,
             self.settings.repeat_penalty,
             |candidate| {
-                let is_better = best.is_none_or(|best| candidate.logit > best.logit);
-                if is_better && candidate.logit.is_finite() {
-                    best = Some(candidate);
+                if candidate.logit > best.logit && candidate.logit.is_finite() {
+                    best = candidate;
                 }
             },
         );
-        best.map(|best| TokenId(best.id))
+        best.logit.is_finite().then_some(TokenId(best.id))
     }
 
     fn draw(&mut self, logits: &[f32]) -> Option<TokenId> {
