@@ -33,12 +33,6 @@ pub enum Command<'a> {
     Models,
     /// Loads a model file, by name or by number in the list.
     Load(&'a str),
-    /// Compares every kernel with its reference.
-    Selftest,
-    /// Measures memory bandwidth.
-    Membw,
-    /// Measures prefill and decode; the number of runs.
-    Bench(Option<usize>),
     /// Continues a text without the chat template.
     Raw(&'a str),
 }
@@ -111,9 +105,6 @@ pub const COMMANDS: &[(&str, &str)] = &[
     ("/models", "the model files on the card"),
     ("/load NAME", "loads a model file, by name or number"),
     ("/raw TEXT", "continues TEXT without the chat template"),
-    ("/selftest", "compares every kernel with its reference"),
-    ("/membw", "measures memory bandwidth"),
-    ("/bench [RUNS]", "measures prefill and decode"),
     ("/reboot", "restarts the board"),
 ];
 
@@ -175,15 +166,6 @@ pub fn parse(line: &str) -> Result<Line<'_>, CommandError> {
         ),
         "load" => Command::Load(argument.ok_or(CommandError::NeedsArgument { usage })?),
         "raw" => Command::Raw(argument.ok_or(CommandError::NeedsArgument { usage })?),
-        "bench" => Command::Bench(match argument {
-            Some(runs) => Some(
-                runs.parse()
-                    .ok()
-                    .filter(|&n| n > 0)
-                    .ok_or_else(|| bad(runs))?,
-            ),
-            None => None,
-        }),
         // The rest takes nothing, and says so rather than ignore what was typed.
         _ => match (argument, lower.as_str()) {
             (Some(argument), _) => return Err(bad(argument)),
@@ -192,8 +174,6 @@ pub fn parse(line: &str) -> Result<Line<'_>, CommandError> {
             (None, "reset") => Command::Reset,
             (None, "reboot") => Command::Reboot,
             (None, "models") => Command::Models,
-            (None, "selftest") => Command::Selftest,
-            (None, "membw") => Command::Membw,
             (None, _) => {
                 return Err(CommandError::Unknown {
                     name: name.to_string(),
@@ -263,10 +243,6 @@ mod tests {
             );
         }
         assert_eq!(parse("/system"), Ok(Line::Command(Command::System(None))));
-        assert_eq!(
-            parse("/bench 3"),
-            Ok(Line::Command(Command::Bench(Some(3))))
-        );
     }
 
     #[test]
@@ -291,10 +267,6 @@ mod tests {
                 usage: "/load NAME"
             })
         );
-        assert!(matches!(
-            parse("/bench many"),
-            Err(CommandError::BadArgument { .. })
-        ));
         assert!(matches!(
             parse("/reset now"),
             Err(CommandError::BadArgument { .. })

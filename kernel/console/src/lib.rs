@@ -9,6 +9,7 @@ pub mod command;
 pub mod history;
 pub mod json;
 pub mod line_editor;
+pub mod session;
 pub mod settings;
 pub mod utf8;
 

@@ -147,7 +147,7 @@ pub struct Sampling {
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum Positions {
-    /// The last one of the prompt and each generated one.
+    /// Those that chose a token: the prompt's last one, and each generated one but the last.
     #[default]
     Last,
     /// Those, and each one of the prompt.

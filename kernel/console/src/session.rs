@@ -1,0 +1,24 @@
+//! A session: from the banner to the last answer, for people and for programs.
+//!
+//! Nothing here knows a register or a file system. The firmware runs it on the board, tests and the host
+//! tool run it on pipes; see [`Platform`].
+
+mod answer;
+mod banner;
+mod events;
+mod generate;
+mod inbox;
+mod info;
+mod load;
+mod model;
+mod outcome;
+mod person;
+mod platform;
+mod program;
+mod screen;
+mod seat;
+mod shell;
+
+pub use model::Model;
+pub use platform::{BoardFacts, Health, ModelFile, Phase, Platform, Serial};
+pub use shell::{Exit, run};

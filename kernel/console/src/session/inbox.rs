@@ -1,0 +1,283 @@
+//! What has been typed: lines when the session asks for them, and a stop while it is busy.
+//!
+//! While a generation runs, bytes that arrive are kept unread and unechoed, so that typing ahead works and
+//! does not mix with the answer. Two things act at once: Ctrl-C, which also drops what was typed before it,
+//! and a JSON line with the op `abort`.
+
+use super::platform::Serial;
+use crate::json::{Id, Op, Request};
+use crate::line_editor::{Input, LineEditor, MAX_JSON_BYTES};
+use alloc::collections::VecDeque;
+use alloc::vec::Vec;
+
+/// The most bytes that are kept while the session is busy.
+const MAX_AHEAD_BYTES: usize = 2 * MAX_JSON_BYTES;
+
+/// Why a running generation has to end.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Stop {
+    /// Ctrl-C.
+    Interrupt,
+    /// The op `abort`.
+    Abort,
+}
+
+/// Bytes from the serial line, on their way to lines.
+pub struct Inbox<'s> {
+    serial: &'s dyn Serial,
+    /// The line in the making.
+    pub editor: LineEditor,
+    echo: Vec<u8>,
+    /// Bytes that arrived while the session was busy.
+    ahead: VecDeque<u8>,
+    /// Where the unfinished line in `ahead` starts.
+    line_start: usize,
+    /// Bytes that did not fit.
+    lost: usize,
+    busy: Option<Id>,
+    stop: Option<Stop>,
+    prompted: bool,
+}
+
+impl<'s> Inbox<'s> {
+    /// An inbox on `serial`.
+    pub fn new(serial: &'s dyn Serial, prompt: &str, columns: usize) -> Self {
+        Self {
+            serial,
+            editor: LineEditor::new(prompt, columns),
+            echo: Vec::new(),
+            ahead: VecDeque::new(),
+            line_start: 0,
+            lost: 0,
+            busy: None,
+            stop: None,
+            prompted: false,
+        }
+    }
+
+    /// The next line; shows the prompt and the typing. `None` when the serial line has ended.
+    pub fn next(&mut self) -> Option<Input> {
+        if !self.prompted {
+            self.editor.start(&mut self.echo);
+            self.prompted = true;
+        }
+        loop {
+            while let Some(byte) = self.ahead.pop_front().or_else(|| self.serial.read()) {
+                if let Some(input) = self.editor.push(byte, &mut self.echo) {
+                    // A program's line has no echo, so the cursor stands behind the prompt: events start on a
+                    // row of their own.
+                    if matches!(input, Input::Json(_) | Input::Overlong { json: true, .. }) {
+                        self.echo.extend_from_slice(b"\r\n");
+                    }
+                    self.send_echo();
+                    self.prompted = false;
+                    return Some(input);
+                }
+            }
+            self.editor.refresh(&mut self.echo);
+            self.send_echo();
+            if self.serial.is_closed() {
+                return None;
+            }
+            self.serial.wait();
+        }
+    }
+
+    /// How many bytes were lost since the last call because the session was busy for too long.
+    pub fn take_lost(&mut self) -> usize {
+        core::mem::take(&mut self.lost)
+    }
+
+    /// Begins a time in which [`Self::poll`] is asked for a stop, for the request `id`.
+    pub fn begin(&mut self, id: Id) {
+        self.busy = Some(id);
+        self.stop = None;
+        self.serial.take_interrupt();
+        self.rescan();
+    }
+
+    /// Ends it; says whether a stop was asked for.
+    pub fn end(&mut self) -> Option<Stop> {
+        self.busy = None;
+        self.stop.take()
+    }
+
+    /// Reads what has arrived; whether the work has to stop.
+    pub fn poll(&mut self) -> bool {
+        while let Some(byte) = self.serial.read() {
+            self.keep(byte);
+        }
+        if self.serial.take_interrupt() && self.stop.is_none() {
+            self.keep(0x03);
+        }
+        self.stop.is_some()
+    }
+
+    fn send_echo(&mut self) {
+        self.serial.write(&self.echo);
+        self.echo.clear();
+    }
+
+    /// Looks for an `abort` among the lines that arrived before the work began.
+    fn rescan(&mut self) {
+        let bytes = core::mem::take(&mut self.ahead);
+        self.line_start = 0;
+        bytes.into_iter().for_each(|byte| self.keep(byte));
+    }
+
+    fn keep(&mut self, byte: u8) {
+        match byte {
+            0x03 => {
+                self.ahead.clear();
+                self.line_start = 0;
+                self.stop = Some(Stop::Interrupt);
+                return;
+            }
+            _ if self.ahead.len() >= MAX_AHEAD_BYTES => {
+                self.lost += 1;
+                return;
+            }
+            _ => self.ahead.push_back(byte),
+        }
+        if byte != b'\r' && byte != b'\n' {
+            return;
+        }
+        let is_request = self.ahead.get(self.line_start) == Some(&b'{');
+        if is_request && self.is_abort() {
+            self.ahead.truncate(self.line_start);
+            self.stop = Some(Stop::Abort);
+        }
+        self.line_start = self.ahead.len();
+    }
+
+    /// Whether the line that has just ended aborts the request that runs.
+    fn is_abort(&mut self) -> bool {
+        let line: Vec<u8> = self
+            .ahead
+            .range(self.line_start..self.ahead.len() - 1)
+            .copied()
+            .collect();
+        match (Request::parse(&line), &self.busy) {
+            (Ok(Request { id, op: Op::Abort }), Some(busy)) => id == Id::None || id == *busy,
+            _ => false,
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::{Inbox, Input, MAX_AHEAD_BYTES, Stop};
+    use crate::json::Id;
+    use crate::session::platform::Serial;
+    use std::cell::RefCell;
+    use std::collections::VecDeque;
+
+    #[derive(Default)]
+    struct Wire {
+        typed: RefCell<VecDeque<u8>>,
+        shown: RefCell<Vec<u8>>,
+    }
+
+    impl Wire {
+        fn type_in(&self, bytes: &[u8]) {
+            self.typed.borrow_mut().extend(bytes);
+        }
+        fn shown(&self) -> String {
+            String::from_utf8(self.shown.take()).expect("text")
+        }
+    }
+
+    impl Serial for Wire {
+        fn read(&self) -> Option<u8> {
+            self.typed.borrow_mut().pop_front()
+        }
+        fn write(&self, bytes: &[u8]) {
+            self.shown.borrow_mut().extend_from_slice(bytes);
+        }
+        fn wait(&self) {}
+        fn is_closed(&self) -> bool {
+            true
+        }
+    }
+
+    fn line(text: &str) -> Option<Input> {
+        Some(Input::Line(text.to_owned()))
+    }
+
+    #[test]
+    fn typing_ahead_is_kept_and_shown_when_it_is_its_turn() {
+        let wire = Wire::default();
+        let mut inbox = Inbox::new(&wire, "> ", 80);
+        inbox.begin(Id::None);
+        wire.type_in(b"next question\rand");
+        assert!(!inbox.poll());
+        assert_eq!(inbox.end(), None);
+        assert_eq!(wire.shown(), "");
+        assert_eq!(inbox.next(), line("next question"));
+        assert_eq!(wire.shown(), "> next question\r\n");
+        assert_eq!(inbox.next(), None);
+        assert_eq!(wire.shown(), "> and");
+    }
+
+    #[test]
+    fn control_c_stops_and_drops_what_was_typed_before() {
+        let wire = Wire::default();
+        let mut inbox = Inbox::new(&wire, "> ", 80);
+        inbox.begin(Id::None);
+        wire.type_in(b"dropped\r\x03kept\r");
+        assert!(inbox.poll());
+        assert_eq!(inbox.end(), Some(Stop::Interrupt));
+        assert_eq!(inbox.next(), line("kept"));
+    }
+
+    #[test]
+    fn an_abort_stops_its_own_request_only() {
+        for (line, stops) in [
+            (r#"{"op":"abort","id":7}"#, true),
+            (r#"{"op":"abort"}"#, true),
+            (r#"{"op":"abort","id":8}"#, false),
+            (r#"{"op":"info","id":7}"#, false),
+            (r#"{"op":"abort","id":7"#, false),
+        ] {
+            let wire = Wire::default();
+            let mut inbox = Inbox::new(&wire, "> ", 80);
+            inbox.begin(Id::Number(7));
+            wire.type_in(b"text\r\n");
+            wire.type_in(line.as_bytes());
+            assert!(!inbox.poll(), "the line is not finished");
+            wire.type_in(b"\r\n");
+            assert_eq!(inbox.poll(), stops, "{line}");
+            assert_eq!(inbox.end(), stops.then_some(Stop::Abort));
+            assert_eq!(inbox.next(), Some(Input::Line("text".into())));
+            assert_eq!(
+                inbox.next().is_some(),
+                !stops,
+                "an abort that acted is not a request any more"
+            );
+        }
+    }
+
+    #[test]
+    fn an_abort_sent_right_behind_its_request_is_seen() {
+        let wire = Wire::default();
+        let mut inbox = Inbox::new(&wire, "> ", 80);
+        inbox.begin(Id::None);
+        wire.type_in(b"{\"op\":\"reset\",\"id\":1}\n{\"op\":\"abort\",\"id\":1}\n");
+        assert!(!inbox.poll());
+        inbox.end();
+        assert!(matches!(inbox.next(), Some(Input::Json(_))));
+        inbox.begin(Id::Number(1));
+        assert!(inbox.poll());
+    }
+
+    #[test]
+    fn what_does_not_fit_is_counted() {
+        let wire = Wire::default();
+        let mut inbox = Inbox::new(&wire, "> ", 80);
+        inbox.begin(Id::None);
+        wire.type_in(&vec![b'x'; MAX_AHEAD_BYTES + 5]);
+        assert!(!inbox.poll());
+        assert_eq!(inbox.take_lost(), 5);
+        assert_eq!(inbox.take_lost(), 0);
+    }
+}

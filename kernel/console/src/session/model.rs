@@ -1,0 +1,69 @@
+//! What a session needs of a loaded model.
+
+use llm::chat::ChatTemplate;
+use llm::engine::{Engine, EngineError};
+use llm::tokenizer::{TokenId, Tokenizer};
+use ops::parallel::Cores;
+
+/// A decoder with its tokenizer: an [`Engine`], or in tests one that follows a script.
+pub trait Model {
+    /// Its tokenizer.
+    fn tokenizer(&self) -> &Tokenizer;
+    /// Its chat template.
+    fn template(&self) -> &ChatTemplate;
+    /// Tokens that the context takes.
+    fn context_len(&self) -> usize;
+    /// Tokens whose keys and values are held.
+    fn pos(&self) -> usize;
+    /// Keeps of them what `ids` starts with, but leaves the last of `ids` to run; how many are kept.
+    fn reuse(&mut self, ids: &[TokenId]) -> usize;
+    /// Forgets all of them.
+    fn clear(&mut self);
+    /// Works in `ids`; the logits (vocab_size,) of the last one.
+    ///
+    /// # Errors
+    /// [`EngineError`]; [`EngineError::Stopped`] when `stop` said so.
+    fn prefill(
+        &mut self,
+        ids: &[TokenId],
+        cores: &dyn Cores,
+        stop: &dyn Fn() -> bool,
+    ) -> Result<&[f32], EngineError>;
+    /// Works in one token; its logits (vocab_size,).
+    ///
+    /// # Errors
+    /// [`EngineError`].
+    fn decode(&mut self, id: TokenId, cores: &dyn Cores) -> Result<&[f32], EngineError>;
+}
+
+impl Model for Engine<'_> {
+    fn tokenizer(&self) -> &Tokenizer {
+        self.tokenizer()
+    }
+    fn template(&self) -> &ChatTemplate {
+        self.chat()
+    }
+    fn context_len(&self) -> usize {
+        self.context_len()
+    }
+    fn pos(&self) -> usize {
+        self.pos()
+    }
+    fn reuse(&mut self, ids: &[TokenId]) -> usize {
+        self.reuse(ids)
+    }
+    fn clear(&mut self) {
+        self.truncate(0);
+    }
+    fn prefill(
+        &mut self,
+        ids: &[TokenId],
+        cores: &dyn Cores,
+        stop: &dyn Fn() -> bool,
+    ) -> Result<&[f32], EngineError> {
+        self.prefill(ids, cores, stop)
+    }
+    fn decode(&mut self, id: TokenId, cores: &dyn Cores) -> Result<&[f32], EngineError> {
+        self.decode(id, cores)
+    }
+}

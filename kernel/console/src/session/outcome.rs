@@ -1,0 +1,225 @@
+//! How a generation ended, for people and for programs.
+
+use super::platform::BoardFacts;
+use crate::json::Object;
+use core::fmt;
+
+/// Why no more tokens came.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Finish {
+    /// The model ended its answer.
+    Stop,
+    /// The most tokens that were asked for.
+    Length,
+    /// The context has no room left.
+    ContextFull,
+    /// Ctrl-C or the op `abort`.
+    Abort,
+}
+
+impl Finish {
+    /// The word for it in JSON.
+    pub fn word(self) -> &'static str {
+        match self {
+            Self::Stop => "stop",
+            Self::Length => "length",
+            Self::ContextFull => "context_full",
+            Self::Abort => "abort",
+        }
+    }
+}
+
+/// A finished generation in numbers.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct Outcome {
+    /// Why it ended.
+    pub finish: Finish,
+    /// Tokens of the prompt, with those that were known already.
+    pub prompt_tokens: usize,
+    /// Tokens at the start of the prompt whose keys and values were kept from before.
+    pub reused_tokens: usize,
+    /// Tokens generated, without the one that ended the answer.
+    pub completion_tokens: usize,
+    /// Calls of the decoder after the prompt.
+    pub decode_steps: usize,
+    /// Time of the prompt's new tokens.
+    pub prefill_us: u64,
+    /// From the start to the first token.
+    pub first_token_us: u64,
+    /// Time of all decode steps, with sampling and output.
+    pub decode_us: u64,
+    /// The seed that the sampler had.
+    pub seed: u64,
+    /// Tokens in the context now.
+    pub context_used: usize,
+    /// Tokens that the context takes.
+    pub context_len: usize,
+    /// What the heap grew by while tokens were generated; nothing when all is well.
+    pub heap_growth_bytes: Option<i64>,
+}
+
+fn rate(tokens: usize, us: u64) -> f64 {
+    if us == 0 {
+        0.0
+    } else {
+        tokens as f64 * 1e6 / us as f64
+    }
+}
+
+fn seconds(us: u64) -> f64 {
+    us as f64 / 1e6
+}
+
+impl Outcome {
+    fn prefilled(&self) -> usize {
+        self.prompt_tokens - self.reused_tokens
+    }
+
+    /// Adds `finish_reason`, `usage` and `timing`. An emulator's times are no speeds: there are none then.
+    pub fn write_fields(&self, object: &mut Object<'_>, facts: &BoardFacts) {
+        object.field("finish_reason", self.finish.word());
+        object.object("usage", |usage| {
+            usage
+                .field("prompt_tokens", self.prompt_tokens)
+                .field("completion_tokens", self.completion_tokens)
+                .field("total_tokens", self.prompt_tokens + self.completion_tokens)
+                .field("reused_tokens", self.reused_tokens)
+                .field("context_used", self.context_used)
+                .field("context_len", self.context_len);
+        });
+        object.object("timing", |timing| {
+            timing
+                .field("emulated", facts.emulated)
+                .field("prefill_s", seconds(self.prefill_us))
+                .field("first_token_s", seconds(self.first_token_us))
+                .field("decode_s", seconds(self.decode_us))
+                .field("decode_steps", self.decode_steps);
+            if !facts.emulated {
+                timing
+                    .field(
+                        "prefill_tokens_per_s",
+                        rate(self.prefilled(), self.prefill_us),
+                    )
+                    .field(
+                        "decode_tokens_per_s",
+                        rate(self.decode_steps, self.decode_us),
+                    );
+            }
+        });
+        object.field("seed", self.seed);
+        object.field("heap_growth_bytes", self.heap_growth_bytes);
+    }
+
+    /// The line after an answer.
+    pub fn status<'a>(&'a self, facts: &'a BoardFacts) -> impl fmt::Display + 'a {
+        Status {
+            outcome: self,
+            facts,
+        }
+    }
+}
+
+struct Status<'a> {
+    outcome: &'a Outcome,
+    facts: &'a BoardFacts,
+}
+
+impl fmt::Display for Status<'_> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let outcome = self.outcome;
+        match outcome.finish {
+            Finish::Stop => f.write_str("[")?,
+            Finish::Length => f.write_str("[cut at max_tokens | ")?,
+            Finish::ContextFull => f.write_str("[cut: the context is full | ")?,
+            Finish::Abort => f.write_str("[stopped | ")?,
+        }
+        write!(f, "{} prompt", outcome.prefilled())?;
+        if outcome.reused_tokens > 0 {
+            write!(f, " (+{} kept)", outcome.reused_tokens)?;
+        }
+        write!(f, ", {} answer tokens", outcome.completion_tokens)?;
+        if self.facts.emulated {
+            write!(
+                f,
+                " | emulated, times are no speeds: first token {:.1} s, all {:.1} s",
+                seconds(outcome.first_token_us),
+                seconds(outcome.prefill_us + outcome.decode_us)
+            )?;
+        } else {
+            write!(
+                f,
+                " | prefill {:.1} tok/s, decode {:.1} tok/s | first token {:.2} s",
+                rate(outcome.prefilled(), outcome.prefill_us),
+                rate(outcome.decode_steps, outcome.decode_us),
+                seconds(outcome.first_token_us)
+            )?;
+        }
+        write!(
+            f,
+            " | context {} of {}]",
+            outcome.context_used, outcome.context_len
+        )
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::{Finish, Outcome};
+    use crate::json::Object;
+    use crate::session::platform::BoardFacts;
+
+    const OUTCOME: Outcome = Outcome {
+        finish: Finish::Stop,
+        prompt_tokens: 31,
+        reused_tokens: 1,
+        completion_tokens: 9,
+        decode_steps: 9,
+        prefill_us: 400_000,
+        first_token_us: 450_000,
+        decode_us: 300_000,
+        seed: 1,
+        context_used: 40,
+        context_len: 2048,
+        heap_growth_bytes: Some(0),
+    };
+
+    fn json(facts: &BoardFacts) -> String {
+        let mut text = String::new();
+        Object::write(&mut text, |object| OUTCOME.write_fields(object, facts))
+            .expect("a String takes everything");
+        text
+    }
+
+    #[test]
+    fn a_board_has_speeds() {
+        let board = BoardFacts::default();
+        assert_eq!(
+            OUTCOME.status(&board).to_string(),
+            "[30 prompt (+1 kept), 9 answer tokens | prefill 75.0 tok/s, decode 30.0 tok/s | first token 0.45 s \
+             | context 40 of 2048]"
+        );
+        assert!(
+            json(&board).contains(r#""decode_tokens_per_s":30"#),
+            "{}",
+            json(&board)
+        );
+    }
+
+    #[test]
+    fn an_emulator_has_none() {
+        let emulator = BoardFacts {
+            emulated: true,
+            ..BoardFacts::default()
+        };
+        let status = OUTCOME.status(&emulator).to_string();
+        assert!(
+            status.contains("emulated") && !status.contains("tok/s"),
+            "{status}"
+        );
+        let json = json(&emulator);
+        assert!(
+            json.contains(r#""emulated":true"#) && !json.contains("per_s"),
+            "{json}"
+        );
+    }
+}

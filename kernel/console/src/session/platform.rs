@@ -1,0 +1,140 @@
+//! What a session needs of the machine it runs on.
+//!
+//! The firmware implements [`Platform`] over the board, tests and the host tool over files and pipes.
+
+use alloc::string::String;
+use alloc::vec::Vec;
+use core::fmt;
+use llm::source::ModelSource;
+use ops::parallel::Cores;
+
+/// The serial line. All methods take `&self`: the session reads it from inside a generation.
+pub trait Serial {
+    /// A byte that has arrived.
+    fn read(&self) -> Option<u8>;
+    /// Sends bytes; returns when they are on their way.
+    fn write(&self, bytes: &[u8]);
+    /// Sleeps until a byte may have arrived; may return early.
+    fn wait(&self);
+    /// Whether a Ctrl-C arrived since the last call, even if there was no room for the byte.
+    fn take_interrupt(&self) -> bool {
+        false
+    }
+    /// Whether no byte will ever arrive again; a UART never ends.
+    fn is_closed(&self) -> bool {
+        false
+    }
+}
+
+/// Where the work of a generation stands: for counting instructions from outside.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Phase {
+    /// Neither.
+    Other,
+    /// The prompt is worked in.
+    Prefill,
+    /// Tokens are generated.
+    Decode,
+}
+
+/// A model file on the card.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct ModelFile {
+    /// Its name.
+    pub name: String,
+    /// Its size.
+    pub len_bytes: u64,
+}
+
+/// What does not change while the machine runs.
+#[derive(Debug, Clone, PartialEq, Eq, Default)]
+pub struct BoardFacts {
+    /// Version of the firmware, with its commit.
+    pub version: String,
+    /// The board in words.
+    pub board: String,
+    /// The board's revision code, 0 where there is none.
+    pub revision: u32,
+    /// RAM of the board.
+    pub ram_bytes: u64,
+    /// Cores that came up.
+    pub cores: usize,
+    /// The cores' clock as the board states it, 0 if unknown.
+    pub clock_hz: u64,
+    /// Whether this is an emulator: times mean nothing then.
+    pub emulated: bool,
+    /// What went wrong on the way up, each in one line.
+    pub warnings: Vec<String>,
+}
+
+/// What changes while the machine runs. What cannot be read is `None`.
+#[derive(Debug, Clone, PartialEq, Default)]
+pub struct Health {
+    /// Temperature of the SoC.
+    pub celsius: Option<f32>,
+    /// The firmware's throttle flags.
+    pub throttled: Option<u32>,
+    /// Bytes of the heap in use.
+    pub heap_used_bytes: Option<usize>,
+    /// Bytes of the heap.
+    pub heap_bytes: Option<usize>,
+    /// Most bytes of its stack that each core has used, and how many it has.
+    pub stacks: Vec<(usize, usize)>,
+}
+
+/// The machine.
+pub trait Platform {
+    /// What goes wrong with the card, in one line that says what to do.
+    type CardError: fmt::Display;
+
+    /// The serial line.
+    fn serial(&self) -> &dyn Serial;
+    /// A clock that never goes back.
+    fn now_us(&self) -> u64;
+    /// The first `n` cores, or all of them.
+    fn cores(&self, n: Option<usize>) -> &dyn Cores;
+    /// What does not change.
+    fn facts(&self) -> &BoardFacts;
+    /// What changes.
+    fn health(&self) -> Health;
+    /// Bytes of the heap in use, where that is known.
+    fn heap_used_bytes(&self) -> Option<usize> {
+        None
+    }
+    /// The model files on the card.
+    ///
+    /// # Errors
+    /// There is no card, or it cannot be read.
+    fn models(&self) -> Result<Vec<ModelFile>, Self::CardError>;
+    /// Opens a model file and hands it to `read`, once.
+    ///
+    /// # Errors
+    /// There is no such file, or the card failed, whatever `read` made of that.
+    fn read_model(
+        &self,
+        name: &str,
+        read: &mut dyn FnMut(&mut dyn ModelSource),
+    ) -> Result<(), Self::CardError>;
+    /// The text of `pilm.txt`, if the card has one.
+    ///
+    /// # Errors
+    /// It cannot be read, or is no text.
+    fn options_file(&self) -> Result<Option<String>, Self::CardError>;
+    /// The words that the kernel was started with.
+    fn command_line(&self) -> &str;
+    /// Changes the speed of the serial line; whether it could.
+    fn set_baud(&self, baud: u32) -> bool {
+        let _ = baud;
+        false
+    }
+    /// A number that nobody chose.
+    fn entropy(&self) -> u64;
+    /// Received bytes that the hardware or its buffer has lost since the start.
+    fn lost_bytes(&self) -> u32 {
+        0
+    }
+    /// Says where the work stands.
+    fn mark(&self, phase: Phase) {
+        let _ = phase;
+    }
+}
