@@ -1,26 +1,23 @@
-//! The session with whoever is at the console.
+//! The session with whoever is at the console: [`console::session`] on this board.
 
-use core::fmt::Write;
+mod machine;
 
+use console::session;
+
+use crate::panic;
 use crate::platform::Platform;
+use machine::Machine;
 
-/// Talks to the console for ever.
-pub fn run(platform: Platform) -> ! {
-    let mut serial = platform.serial;
-    let _ = writeln!(
-        serial,
-        "PiLM {}: {}, {} cores, RAM {}, arenas {} MiB, command line {:?}",
-        env!("CARGO_PKG_VERSION"),
-        platform.info.model(),
-        platform.cores.n_alive(),
-        platform.info.ram,
-        platform.arenas.bytes() >> 20,
+/// Talks to the console until somebody asks for a restart.
+pub fn run(mut platform: Platform) -> ! {
+    let ram = platform.arenas.take_largest().unwrap_or_default();
+    let machine = Machine::new(
+        platform.cores,
+        platform.card,
+        &platform.info,
         platform.command_line,
+        platform.entropy,
     );
-    loop {
-        serial.wait();
-        while let Some(byte) = serial.try_read() {
-            serial.write(&[byte]);
-        }
-    }
+    session::run(&machine, ram);
+    panic::restart()
 }

@@ -96,7 +96,7 @@ impl Top {
             && self
                 .best()
                 .last()
-                .is_some_and(|&(_, least)| !(logit > least))
+                .is_some_and(|&(_, least)| logit <= least || logit.is_nan())
         {
             return;
         }

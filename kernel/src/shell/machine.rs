@@ -1,0 +1,205 @@
+//! What the session needs of a machine, on this board.
+
+use alloc::string::{String, ToString};
+use alloc::vec::Vec;
+use core::cell::RefCell;
+
+use boot::{hint, layout};
+use console::session::{self, BoardFacts, Health, ModelFile, Phase};
+use drivers::clock::Clock as _;
+use drivers::pl011;
+use drivers::property::ClockId;
+use llm::source::ModelSource;
+use ops::parallel::Cores;
+
+use crate::card::{self, Slot};
+use crate::clock::Clock;
+use crate::core_pool::CorePool;
+use crate::info::{self, BoardInfo};
+use crate::serial::Serial;
+use crate::{board, heap};
+
+/// The file with the settings.
+const OPTIONS_FILE: &str = "pilm.txt";
+/// Longest `pilm.txt` that is read.
+const OPTIONS_BYTES: usize = 64 << 10;
+
+/// The board as the session sees it.
+pub(super) struct Machine {
+    line: Line,
+    cores: CorePool,
+    slot: RefCell<Slot>,
+    facts: BoardFacts,
+    command_line: String,
+    entropy: u64,
+}
+
+impl Machine {
+    pub(super) fn new(
+        cores: CorePool,
+        slot: Slot,
+        board: &BoardInfo,
+        command_line: String,
+        entropy: u64,
+    ) -> Self {
+        let facts = facts(board, &cores);
+        Self {
+            line: Line(Serial),
+            cores,
+            slot: RefCell::new(slot),
+            facts,
+            command_line,
+            entropy,
+        }
+    }
+}
+
+fn facts(board: &BoardInfo, cores: &CorePool) -> BoardFacts {
+    let commit = option_env!("PILM_COMMIT").unwrap_or("unknown commit");
+    let missing = layout::N_CORES - cores.n_alive();
+    BoardFacts {
+        version: alloc::format!("{} ({commit})", env!("CARGO_PKG_VERSION")),
+        board: board.model().to_string(),
+        revision: board.revision.unwrap_or(0),
+        ram_bytes: board.ram.iter().map(|range| range.end - range.start).sum(),
+        cores: cores.n_alive(),
+        // What the mailbox says is an echo: cycles against the fixed counter are the truth.
+        clock_hz: if board.emulated {
+            0
+        } else {
+            info::measure_core_hz()
+        },
+        emulated: board.emulated,
+        warnings: match missing {
+            0 => Vec::new(),
+            n => alloc::vec![alloc::format!("{n} cores did not come up")],
+        },
+    }
+}
+
+/// The UART as a serial line.
+struct Line(Serial);
+
+impl session::Serial for Line {
+    fn read(&self) -> Option<u8> {
+        self.0.try_read()
+    }
+
+    fn write(&self, bytes: &[u8]) {
+        self.0.write(bytes);
+    }
+
+    fn wait(&self) {
+        self.0.wait();
+    }
+
+    fn take_interrupt(&self) -> bool {
+        let interrupted = self.0.is_interrupted();
+        if interrupted {
+            self.0.clear_interrupted();
+        }
+        interrupted
+    }
+}
+
+impl session::Platform for Machine {
+    type CardError = card::Error;
+
+    fn serial(&self) -> &dyn session::Serial {
+        &self.line
+    }
+
+    fn now_us(&self) -> u64 {
+        Clock.now_us()
+    }
+
+    fn cores(&self, n: Option<usize>) -> &dyn Cores {
+        self.cores.set_n_cores(n.unwrap_or(usize::MAX));
+        &self.cores
+    }
+
+    fn facts(&self) -> &BoardFacts {
+        &self.facts
+    }
+
+    fn health(&self) -> Health {
+        let board = info::Health::ask();
+        let heap = heap::usage();
+        let stacks = (0..self.cores.n_alive()).map(|core| {
+            let [_, main] = layout::mapped_stacks(core);
+            (layout::stack_used_bytes(core), main.len())
+        });
+        Health {
+            celsius: board.temperature_milli_c.map(|milli| milli as f32 / 1000.0),
+            throttled: board.throttled.map(|throttled| throttled.0),
+            heap_used_bytes: Some(heap.used_bytes),
+            heap_bytes: Some(heap.total_bytes),
+            stacks: stacks.collect(),
+        }
+    }
+
+    fn heap_used_bytes(&self) -> Option<usize> {
+        Some(heap::usage().used_bytes)
+    }
+
+    fn models(&self) -> Result<Vec<ModelFile>, card::Error> {
+        let mut slot = self.slot.borrow_mut();
+        // Another card may be in the slot by now.
+        slot.unmount();
+        let files = slot.models()?.into_iter().map(|entry| ModelFile {
+            name: entry.name,
+            len_bytes: entry.len_bytes,
+        });
+        Ok(files.collect())
+    }
+
+    fn read_model(
+        &self,
+        name: &str,
+        read: &mut dyn FnMut(&mut dyn ModelSource),
+    ) -> Result<(), card::Error> {
+        let mut slot = self.slot.borrow_mut();
+        let mut file = slot.open(name)?;
+        read(&mut file);
+        match file.take_error() {
+            Some(error) => Err(error),
+            None => Ok(()),
+        }
+    }
+
+    fn options_file(&self) -> Result<Option<String>, card::Error> {
+        match self.slot.borrow_mut().read(OPTIONS_FILE, OPTIONS_BYTES) {
+            Ok(bytes) => Ok(Some(String::from_utf8_lossy(&bytes).into_owned())),
+            Err(card::Error::Storage(storage::Error::NotFound { .. })) => Ok(None),
+            Err(error) => Err(error),
+        }
+    }
+
+    fn command_line(&self) -> &str {
+        &self.command_line
+    }
+
+    fn set_baud(&self, baud: u32) -> bool {
+        self.line.0.flush();
+        let reported = board::mailbox().lock().clock_rate_hz(ClockId::Uart).ok();
+        board::set_baud(pl011::believable_clock_hz(reported), baud)
+    }
+
+    fn entropy(&self) -> u64 {
+        // One number from the generator; the time makes others of it.
+        self.entropy ^ Clock.now_us()
+    }
+
+    fn lost_bytes(&self) -> u32 {
+        let errors = self.line.0.errors();
+        errors.overruns + errors.damaged + errors.dropped
+    }
+
+    fn mark(&self, phase: Phase) {
+        match phase {
+            Phase::Other => hint::idle(),
+            Phase::Prefill => hint::prefill(),
+            Phase::Decode => hint::decode(),
+        }
+    }
+}
