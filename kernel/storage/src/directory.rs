@@ -101,6 +101,10 @@ impl Scanner {
             return Step::Nothing;
         }
         let short_name = short_name(entry);
+        if short_name.is_empty() {
+            // Eleven spaces: nothing that could be opened by name.
+            return Step::Nothing;
+        }
         let high = if wide { u16_at(entry, 20) } else { 0 };
         Step::Entry(DirectoryEntry {
             name: long_name.unwrap_or_else(|| short_name.clone()),
