@@ -32,6 +32,8 @@ pub struct Inbox<'s> {
     ahead: VecDeque<u8>,
     /// Where the unfinished line in `ahead` starts.
     line_start: usize,
+    /// The CR of a line that is gone was the last byte: its LF goes too.
+    skip_lf: bool,
     /// Bytes that did not fit.
     lost: usize,
     busy: Option<Id>,
@@ -48,6 +50,7 @@ impl<'s> Inbox<'s> {
             echo: Vec::new(),
             ahead: VecDeque::new(),
             line_start: 0,
+            skip_lf: false,
             lost: 0,
             busy: None,
             stop: None,
@@ -126,6 +129,9 @@ impl<'s> Inbox<'s> {
     }
 
     fn keep(&mut self, byte: u8) {
+        if core::mem::take(&mut self.skip_lf) && byte == b'\n' {
+            return;
+        }
         match byte {
             0x03 => {
                 self.ahead.clear();
@@ -145,6 +151,7 @@ impl<'s> Inbox<'s> {
         let is_request = self.ahead.get(self.line_start) == Some(&b'{');
         if is_request && self.is_abort() {
             self.ahead.truncate(self.line_start);
+            self.skip_lf = byte == b'\r';
             self.stop = Some(Stop::Abort);
         }
         self.line_start = self.ahead.len();
