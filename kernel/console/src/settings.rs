@@ -3,6 +3,7 @@
 //! The same names are used by the kernel command line (`pilm.NAME=VALUE`), by `pilm.txt` (`NAME = VALUE`),
 //! by `/set NAME VALUE` and by the JSON op `set`; later ones override earlier ones.
 
+use crate::json::Object;
 use alloc::string::{String, ToString};
 use core::fmt;
 
@@ -50,6 +51,16 @@ pub enum KvType {
     F32,
     /// 2 bytes per number.
     F16,
+}
+
+impl KvType {
+    /// Its name.
+    pub fn name(self) -> &'static str {
+        match self {
+            Self::F32 => "f32",
+            Self::F16 => "f16",
+        }
+    }
 }
 
 impl Default for Settings {
@@ -314,17 +325,34 @@ impl Settings {
             Setting::Model => optional(out, self.model.as_deref(), "-"),
             Setting::Cores => optional(out, self.cores, "all"),
             Setting::Context => optional(out, self.context, "auto"),
-            Setting::Kv => optional(
-                out,
-                self.kv.map(|kv| match kv {
-                    KvType::F32 => "f32",
-                    KvType::F16 => "f16",
-                }),
-                "auto",
-            ),
+            Setting::Kv => optional(out, self.kv.map(KvType::name), "auto"),
             Setting::Quiet => out.write_str(on_off(self.quiet)),
             Setting::Baud => optional(out, self.baud, "115200"),
         }
+    }
+
+    /// Adds the value of one setting to a JSON object, as a number, a truth value or a string; `null` where
+    /// the choice is left to the firmware.
+    pub fn write_field(&self, setting: Setting, object: &mut Object<'_>) {
+        let key = setting.key();
+        match setting {
+            Setting::Temperature => object.field(key, self.temperature),
+            Setting::TopK => object.field(key, self.top_k),
+            Setting::TopP => object.field(key, self.top_p),
+            Setting::MinP => object.field(key, self.min_p),
+            Setting::RepeatPenalty => object.field(key, self.repeat_penalty),
+            Setting::Seed => object.field(key, self.seed),
+            Setting::MaxTokens => object.field(key, self.max_tokens),
+            Setting::System => object.field(key, self.system.as_deref()),
+            Setting::Stats => object.field(key, self.stats),
+            Setting::Columns => object.field(key, self.columns),
+            Setting::Model => object.field(key, self.model.as_deref()),
+            Setting::Cores => object.field(key, self.cores),
+            Setting::Context => object.field(key, self.context),
+            Setting::Kv => object.field(key, self.kv.map(KvType::name)),
+            Setting::Quiet => object.field(key, self.quiet),
+            Setting::Baud => object.field(key, self.baud),
+        };
     }
 
     /// Takes the `pilm.NAME=VALUE` words of a kernel command line; values with spaces stand in double

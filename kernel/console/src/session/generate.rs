@@ -159,9 +159,9 @@ pub(super) fn generate<P: Platform>(
         return Ok(outcome);
     };
 
+    let mut text = TokenText::new(plan.trim_leading_space);
     let heap_before = platform.heap_used_bytes();
     let decode_started = platform.now_us();
-    let mut text = TokenText::new(plan.trim_leading_space);
     platform.mark(Phase::Decode);
     outcome.finish = loop {
         if model.tokenizer().is_eog(next) && !plan.ignore_eos {

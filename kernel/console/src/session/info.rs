@@ -219,10 +219,7 @@ pub(super) fn write(
     }
     object.object("settings", |object| {
         for &setting in Setting::ALL {
-            let mut value = String::new();
-            if settings.write_value(setting, &mut value).is_ok() {
-                object.field(setting.key(), value.as_str());
-            }
+            settings.write_field(setting, object);
         }
     });
     object.object("limits", |limits| {

@@ -100,10 +100,6 @@ impl<P: Platform> Shell<'_, P> {
     }
 
     fn report_setting(&self, events: &Events<'_>, setting: Setting) {
-        let mut value = String::new();
-        if self.settings.write_value(setting, &mut value).is_err() {
-            return;
-        }
         let effect = match setting.effect() {
             Effect::Now => "now",
             Effect::Reset => "reset",
@@ -111,10 +107,8 @@ impl<P: Platform> Shell<'_, P> {
             Effect::Boot => "boot",
         };
         events.event("settings", |event| {
-            event
-                .field("key", setting.key())
-                .field("value", value.as_str())
-                .field("effect", effect);
+            event.field("key", setting.key()).field("effect", effect);
+            self.settings.write_field(setting, event);
         });
     }
 
