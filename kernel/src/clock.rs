@@ -1,19 +1,10 @@
 //! Time: the generic timer's counter.
 
-use core::time::Duration;
-
 use boot::wait;
 
 /// The counter that all cores share: 54 MHz on the board.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct Clock;
-
-impl Clock {
-    /// Time since power-on.
-    pub fn now(self) -> Duration {
-        duration(wait::ticks(), wait::ticks_per_second())
-    }
-}
 
 impl drivers::clock::Clock for Clock {
     fn now_us(&self) -> u64 {
@@ -25,10 +16,4 @@ impl drivers::clock::Clock for Clock {
     fn relax(&self) {
         wait::relax();
     }
-}
-
-/// `ticks` at `hz`, to the nanosecond: 54 MHz is no whole number of them.
-fn duration(ticks: u64, hz: u64) -> Duration {
-    let nanos = ticks % hz * 1_000_000_000 / hz;
-    Duration::new(ticks / hz, nanos as u32)
 }

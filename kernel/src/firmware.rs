@@ -10,7 +10,6 @@ use drivers::pl011;
 use drivers::property::ClockId;
 use ops::parallel::Cores;
 
-use crate::clock::Clock;
 use crate::core_pool::CorePool;
 use crate::info::BoardInfo;
 use crate::platform::Platform;
@@ -69,8 +68,6 @@ fn kernel_main(boot: &BootInfo) -> ! {
     board::watchdog().stop();
     board::set_led(false);
     shell::run(Platform {
-        serial: Serial,
-        clock: Clock,
         cores,
         card: board::card_slot(),
         arenas,

@@ -31,8 +31,6 @@ pub struct BoardInfo {
     pub midr: u64,
     /// Ticks per second of the generic timer.
     pub counter_hz: u64,
-    /// The highest core clock that the firmware allows.
-    pub max_core_hz: Option<u32>,
     /// Exception level that the firmware handed over in.
     pub entry_level: u8,
     /// What the device tree says about memory, if there is one.
@@ -57,7 +55,6 @@ impl BoardInfo {
             ram: Ranges::EMPTY,
             midr: cpu::midr(),
             counter_hz,
-            max_core_hz: mailbox.max_clock_rate_hz(ClockId::Arm).ok(),
             entry_level: boot.entry_level,
             tree: None,
         }
@@ -162,10 +159,6 @@ pub struct Health {
     pub temperature_milli_c: Option<u32>,
     /// What limits the clocks.
     pub throttled: Option<Throttled>,
-    /// What the firmware says that the cores run at. May be an echo of what was asked for.
-    pub core_hz: Option<u32>,
-    /// What the firmware says that SDRAM runs at.
-    pub sdram_hz: Option<u32>,
 }
 
 impl Health {
@@ -175,8 +168,6 @@ impl Health {
         Self {
             temperature_milli_c: mailbox.temperature_milli_c().ok(),
             throttled: mailbox.throttled().ok(),
-            core_hz: mailbox.clock_rate_hz(ClockId::Arm).ok(),
-            sdram_hz: mailbox.clock_rate_hz(ClockId::Sdram).ok(),
         }
     }
 }

@@ -16,6 +16,7 @@ use boot::mmu;
 use boot::page_tables::{BLOCK_BYTES, MapError, Memory, PAGE_BYTES};
 use boot::ram::{self, Ranges};
 use ops::arena::Line;
+use spin::Once;
 
 use crate::heap;
 
@@ -74,7 +75,8 @@ pub fn read_device_tree(addr: u64) -> Result<MemoryNodes, device_tree::Error> {
     let none = device_tree::Error::NoMagic { found: 0 };
     let image = boot::layout::image();
     let overlaps_image = addr < image.stacks.end && addr + HEADER_BYTES as u64 > image.text.start;
-    if addr < PAGE_BYTES || addr >= ram::LOW_END || !addr.is_multiple_of(8) || overlaps_image {
+    let is_plausible = (PAGE_BYTES..ram::LOW_END).contains(&addr) && addr.is_multiple_of(8);
+    if !is_plausible || overlaps_image {
         return Err(none);
     }
     let header = with_mapped(addr, HEADER_BYTES, |bytes| {
@@ -128,38 +130,29 @@ impl Arenas {
     pub fn take_largest(&mut self) -> Option<&'static mut [Line]> {
         self.lines.iter_mut().find_map(Option::take)
     }
-
-    /// Bytes of all arenas that are left.
-    pub fn bytes(&self) -> u64 {
-        let lines = self.lines.iter().flatten().map(|lines| lines.len() as u64);
-        lines.sum::<u64>() * Line::BYTES as u64
-    }
 }
 
-/// Makes the whole 2 MiB blocks of `range` read-only, or writable again, on all cores; returns how many
-/// bytes that are.
+/// What the arenas are made of.
+static ARENAS: Once<Ranges> = Once::new();
+
+/// Makes the whole 2 MiB blocks of `range` read-only, or writable again, on all cores.
 ///
-/// For weights that are loaded: nothing writes them any more, and whatever tries by mistake is caught.
-///
-/// # Safety
-/// While the range is read-only nothing writes to it; it lies in an arena.
-///
-/// # Errors
-/// The range is not in an arena.
-pub unsafe fn set_read_only(range: Range<u64>, read_only: bool) -> Result<u64, Error> {
-    let start = range.start.next_multiple_of(BLOCK_BYTES);
-    let end = range.end / BLOCK_BYTES * BLOCK_BYTES;
-    if start >= end {
-        return Ok(0);
-    }
+/// For weights that are loaded: nothing writes them any more, and what tries to by mistake takes an
+/// exception. Only memory of the arenas is changed, whatever `range` says.
+pub fn set_read_only(range: Range<u64>, read_only: bool) -> Result<(), Error> {
     let memory = if read_only {
         Memory::ReadOnly
     } else {
         Memory::Data
     };
-    // SAFETY: the caller's.
-    unsafe { mmu::protect(start..end, memory) }?;
-    Ok(end - start)
+    let asked: Ranges = core::iter::once(range).collect();
+    let arenas = ARENAS.get().map_or(Ranges::EMPTY, |arenas| *arenas);
+    for blocks in arenas.intersection(&asked).aligned(BLOCK_BYTES).iter() {
+        // SAFETY: mapped as data by `init`, and neither code nor stack: a write that comes all the
+        // same faults instead of changing anything.
+        unsafe { mmu::protect(blocks, memory) }?;
+    }
+    Ok(())
 }
 
 /// Maps the RAM of `survey`, starts the heap, and cuts the rest into arenas. Once.
@@ -185,6 +178,7 @@ pub fn init(survey: &Survey) -> Result<Arenas, Error> {
             largest_bytes: free.largest().end - free.largest().start,
         })?;
     free.remove(heap.clone());
+    ARENAS.call_once(|| free);
     // SAFETY: mapped above, and taken out of what the arenas get.
     unsafe { heap::init(heap) };
 

@@ -3,18 +3,12 @@
 use alloc::string::String;
 
 use crate::card::Slot;
-use crate::clock::Clock;
 use crate::core_pool::CorePool;
 use crate::info::BoardInfo;
 use crate::memory::Arenas;
-use crate::serial::Serial;
 
 /// The machine.
 pub struct Platform {
-    /// The console.
-    pub serial: Serial,
-    /// Time.
-    pub clock: Clock,
     /// The cores that came up.
     pub cores: CorePool,
     /// The card slot: nothing is mounted before the first access.

@@ -7,32 +7,14 @@
 use boot::layout::N_CORES;
 use boot::pmu::{self, Counts};
 use boot::{cpu, wait};
+use console::session::{CoreCounts, MAX_CORES, Window};
 use ops::parallel::Cores;
 use spin::Mutex;
 
 use crate::board;
 use crate::core_pool::CorePool;
 
-/// What a window has seen.
-#[derive(Clone, Copy, Debug)]
-pub struct Window {
-    /// Ticks of the generic timer.
-    pub ticks: u64,
-    /// Ticks per second.
-    pub ticks_per_second: u64,
-    /// Interrupts that core 0 took inside: anything but 0 voids the window.
-    pub irqs: u32,
-    /// What each core of the team counted.
-    pub counts: [Counts; N_CORES],
-}
-
-impl Window {
-    /// Length in nanoseconds.
-    pub fn nanos(&self) -> u64 {
-        let nanos = u128::from(self.ticks) * 1_000_000_000 / u128::from(self.ticks_per_second);
-        nanos as u64
-    }
-}
+const _: () = assert!(MAX_CORES == N_CORES);
 
 /// Runs `work` as a measured window on `cores`.
 pub fn measure(cores: &CorePool, work: &mut dyn FnMut()) -> Window {
@@ -42,11 +24,20 @@ pub fn measure(cores: &CorePool, work: &mut dyn FnMut()) -> Window {
         work();
         let (end, irqs_after) = (wait::ticks(), board::irqs_taken());
         let after = counts(cores);
+        let nanos = u128::from(end - start) * 1_000_000_000 / u128::from(wait::ticks_per_second());
         Window {
-            ticks: end - start,
-            ticks_per_second: wait::ticks_per_second(),
+            nanos: nanos as u64,
             irqs: irqs_after.wrapping_sub(irqs),
-            counts: core::array::from_fn(|core| after[core].since(before[core])),
+            cores: Some(core::array::from_fn(|core| {
+                let counted = after[core].since(before[core]);
+                CoreCounts {
+                    cycles: counted.cycles,
+                    instructions: counted.instructions,
+                    l1d_refills: counted.l1d_refills,
+                    l2_refills: counted.l2_refills,
+                    memory_accesses: counted.memory_accesses,
+                }
+            })),
         }
     })
 }

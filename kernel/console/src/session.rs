@@ -20,5 +20,7 @@ mod seat;
 mod shell;
 
 pub use model::Model;
-pub use platform::{BoardFacts, Health, ModelFile, Phase, Platform, Serial};
+pub use platform::{
+    BoardFacts, CoreCounts, Health, MAX_CORES, ModelFile, Phase, Platform, Serial, Window,
+};
 pub use shell::{Exit, run};

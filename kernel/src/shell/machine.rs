@@ -3,6 +3,7 @@
 use alloc::string::{String, ToString};
 use alloc::vec::Vec;
 use core::cell::RefCell;
+use core::ops::Range;
 
 use boot::{hint, layout};
 use console::session::{self, BoardFacts, Health, ModelFile, Phase};
@@ -17,7 +18,7 @@ use crate::clock::Clock;
 use crate::core_pool::CorePool;
 use crate::info::{self, BoardInfo};
 use crate::serial::Serial;
-use crate::{board, heap};
+use crate::{board, heap, memory, window};
 
 /// The file with the settings.
 const OPTIONS_FILE: &str = "pilm.txt";
@@ -118,6 +119,10 @@ impl session::Platform for Machine {
         &self.cores
     }
 
+    fn measure(&self, work: &mut dyn FnMut()) -> session::Window {
+        window::measure(&self.cores, work)
+    }
+
     fn facts(&self) -> &BoardFacts {
         &self.facts
     }
@@ -183,6 +188,13 @@ impl session::Platform for Machine {
         self.line.0.flush();
         let reported = board::mailbox().lock().clock_rate_hz(ClockId::Uart).ok();
         board::set_baud(pl011::believable_clock_hz(reported), baud)
+    }
+
+    fn set_read_only(&self, addresses: Range<usize>, read_only: bool) {
+        let range = addresses.start as u64..addresses.end as u64;
+        // Arenas are whole blocks: all of them can be changed.
+        let changed = memory::set_read_only(range, read_only);
+        debug_assert_eq!(changed, Ok(()));
     }
 
     fn entropy(&self) -> u64 {

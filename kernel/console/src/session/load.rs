@@ -288,6 +288,11 @@ fn sit_down<'e, P: Platform>(
     };
     // All cores that there are: a session may change its mind about how many work.
     let cores = platform.cores(None);
+    let memory = core::ops::Range {
+        start: ram.as_ptr().addr(),
+        end: ram.as_ptr_range().end.addr(),
+    };
+    platform.set_read_only(memory.clone(), false);
     let engine = Engine::load(
         source,
         Arena::new(ram),
@@ -297,6 +302,9 @@ fn sit_down<'e, P: Platform>(
             progress.show(done, total);
         },
     )?;
+    // The weights come first; nothing writes them from here on.
+    let weights_end = memory.start + engine.weight_bytes() as usize;
+    platform.set_read_only(memory.start..weights_end, true);
     let family = engine.chat().family();
     let facts = ModelFacts {
         context_len: engine.context_len(),

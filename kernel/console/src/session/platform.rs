@@ -82,6 +82,35 @@ pub struct Health {
     pub stacks: Vec<(usize, usize)>,
 }
 
+/// More cores than any machine of this kind has.
+pub const MAX_CORES: usize = 4;
+
+/// What one core counted.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub struct CoreCounts {
+    /// Cycles of its own clock.
+    pub cycles: u64,
+    /// Instructions, modulo 2³².
+    pub instructions: u32,
+    /// Lines brought into the L1 data cache, modulo 2³².
+    pub l1d_refills: u32,
+    /// Lines brought into the shared L2 cache, modulo 2³².
+    pub l2_refills: u32,
+    /// Loads and stores, modulo 2³².
+    pub memory_accesses: u32,
+}
+
+/// What happened while something was measured.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub struct Window {
+    /// How long it took.
+    pub nanos: u64,
+    /// Interrupts taken inside; anything but 0 voids the measurement.
+    pub irqs: u32,
+    /// What each core counted, where the machine has counters.
+    pub cores: Option<[CoreCounts; MAX_CORES]>,
+}
+
 /// The machine.
 pub trait Platform {
     /// What goes wrong with the card, in one line that says what to do.
@@ -93,6 +122,16 @@ pub trait Platform {
     fn now_us(&self) -> u64;
     /// The first `n` cores, or all of them.
     fn cores(&self, n: Option<usize>) -> &dyn Cores;
+    /// Runs `work` while nothing else happens: interrupts are masked, so that no byte moves on the
+    /// serial line. `work` itself must not print, allocate or ask the board.
+    fn measure(&self, work: &mut dyn FnMut()) -> Window {
+        let start = self.now_us();
+        work();
+        Window {
+            nanos: 1000 * self.now_us().saturating_sub(start),
+            ..Window::default()
+        }
+    }
     /// What does not change.
     fn facts(&self) -> &BoardFacts;
     /// What changes.
@@ -126,6 +165,11 @@ pub trait Platform {
     fn set_baud(&self, baud: u32) -> bool {
         let _ = baud;
         false
+    }
+    /// Makes memory that the session was given read-only, or writable again. A machine without such
+    /// rights does nothing.
+    fn set_read_only(&self, addresses: core::ops::Range<usize>, read_only: bool) {
+        let _ = (addresses, read_only);
     }
     /// A number that nobody chose.
     fn entropy(&self) -> u64;
