@@ -143,7 +143,7 @@ pub(super) fn first<P: Platform>(shell: &Shell<'_, P>) -> Option<String> {
         Ok(_) => {
             say!(
                 shell.screen,
-                "the card has several models; load one with /load and its number:"
+                "the card has several models; type a number to load one:"
             );
             shell.list_models(None);
             None

@@ -24,6 +24,10 @@ impl<P: Platform> Shell<'_, P> {
             Ok(Line::Text(text)) => {
                 match seat {
                     Some(seat) => self.converse(text, seat),
+                    // The list at the start is a menu: a number picks.
+                    None if text.trim().parse::<usize>().is_ok() => {
+                        return self.command(Command::Load(text.trim()), None);
+                    }
                     None => self.no_model(),
                 }
                 None
@@ -111,7 +115,7 @@ impl<P: Platform> Shell<'_, P> {
     fn no_model(&self) {
         say!(
             self.screen,
-            "no model is loaded: put a .gguf file on the card; /models lists those that are there"
+            "no model is loaded: /models lists those on the card, /load NAME loads one"
         );
     }
 

@@ -1,0 +1,165 @@
+//! A board without hardware: a scripted serial line, model files in memory, one core.
+
+use console::session::{BoardFacts, Exit, Health, ModelFile, Platform, Serial, run};
+use llm::source::ModelSource;
+use ops::arena::Line;
+use ops::parallel::{Cores, Serial as OneCore};
+use std::cell::{Cell, RefCell};
+use std::collections::VecDeque;
+use std::fmt;
+
+/// What whoever sits at the other end does.
+pub enum Step {
+    /// Types.
+    Type(&'static [u8]),
+    /// Types at the n-th look for input after the step before.
+    AtLook(usize, &'static [u8]),
+}
+
+/// The serial line of the script.
+pub struct Wire {
+    steps: RefCell<VecDeque<Step>>,
+    arriving: RefCell<VecDeque<u8>>,
+    shown: RefCell<Vec<u8>>,
+    looks: Cell<usize>,
+}
+
+impl Wire {
+    fn advance(&self, idle: bool) {
+        let mut steps = self.steps.borrow_mut();
+        let is_due = match steps.front() {
+            None => false,
+            Some(Step::Type(_)) => idle,
+            Some(Step::AtLook(n, _)) => self.looks.get() >= *n,
+        };
+        if is_due && let Some(Step::Type(bytes) | Step::AtLook(_, bytes)) = steps.pop_front() {
+            self.arriving.borrow_mut().extend(bytes);
+            self.looks.set(0);
+        }
+    }
+}
+
+impl Serial for Wire {
+    fn read(&self) -> Option<u8> {
+        if self.arriving.borrow().is_empty() {
+            self.looks.set(self.looks.get() + 1);
+            self.advance(false);
+        }
+        self.arriving.borrow_mut().pop_front()
+    }
+    fn write(&self, bytes: &[u8]) {
+        self.shown.borrow_mut().extend_from_slice(bytes);
+    }
+    fn wait(&self) {
+        self.advance(true);
+    }
+    fn is_closed(&self) -> bool {
+        self.steps.borrow().is_empty() && self.arriving.borrow().is_empty()
+    }
+}
+
+/// Why the card cannot be read.
+#[derive(Clone, Debug)]
+pub struct NoCard;
+
+impl fmt::Display for NoCard {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("no card in the slot: put one in")
+    }
+}
+
+/// The board.
+pub struct Board {
+    pub wire: Wire,
+    pub files: Option<Vec<(&'static str, Vec<u8>)>>,
+    pub options: Option<&'static str>,
+    pub command_line: &'static str,
+    cores: OneCore,
+    facts: BoardFacts,
+    now_us: Cell<u64>,
+}
+
+impl Board {
+    pub fn new(files: Vec<(&'static str, Vec<u8>)>, steps: Vec<Step>) -> Self {
+        Self {
+            wire: Wire {
+                steps: RefCell::new(steps.into()),
+                arriving: RefCell::default(),
+                shown: RefCell::default(),
+                looks: Cell::new(0),
+            },
+            files: Some(files),
+            options: None,
+            command_line: "pilm.columns=1000",
+            cores: OneCore::new(),
+            facts: BoardFacts {
+                version: "0.0.0 (test)".into(),
+                board: "no board".into(),
+                ram_bytes: 8 << 20,
+                cores: 1,
+                ..BoardFacts::default()
+            },
+            now_us: Cell::new(0),
+        }
+    }
+
+    /// Runs the script to its end; all that was shown.
+    pub fn play(&self) -> (String, Exit) {
+        let mut ram = vec![Line::ZERO; (8 << 20) / Line::BYTES];
+        let exit = run(self, &mut ram);
+        let shown = String::from_utf8(self.wire.shown.take()).expect("the output is UTF-8");
+        (shown.replace("\r\n", "\n"), exit)
+    }
+}
+
+impl Platform for Board {
+    type CardError = NoCard;
+
+    fn serial(&self) -> &dyn Serial {
+        &self.wire
+    }
+    fn now_us(&self) -> u64 {
+        self.now_us.set(self.now_us.get() + 1000);
+        self.now_us.get()
+    }
+    fn cores(&self, _n: Option<usize>) -> &dyn Cores {
+        &self.cores
+    }
+    fn facts(&self) -> &BoardFacts {
+        &self.facts
+    }
+    fn health(&self) -> Health {
+        Health::default()
+    }
+    fn models(&self) -> Result<Vec<ModelFile>, NoCard> {
+        let files = self.files.as_ref().ok_or(NoCard)?.iter();
+        Ok(files
+            .map(|(name, bytes)| ModelFile {
+                name: (*name).into(),
+                len_bytes: bytes.len() as u64,
+            })
+            .collect())
+    }
+    fn read_model(
+        &self,
+        name: &str,
+        read: &mut dyn FnMut(&mut dyn ModelSource),
+    ) -> Result<(), NoCard> {
+        let files = self.files.as_ref().ok_or(NoCard)?;
+        let (_, bytes) = files
+            .iter()
+            .find(|(known, _)| *known == name)
+            .ok_or(NoCard)?;
+        read(&mut bytes.as_slice());
+        Ok(())
+    }
+    fn options_file(&self) -> Result<Option<String>, NoCard> {
+        Ok(self.options.map(Into::into))
+    }
+    fn command_line(&self) -> &str {
+        self.command_line
+    }
+    fn entropy(&self) -> u64 {
+        7
+    }
+}
