@@ -5,6 +5,11 @@ pub(crate) fn raspi4b() -> Vec<&'static str> {
     parse(include_str!("../raspi4b.args"))
 }
 
+/// The flags of the machine with DMA on its SD controller.
+pub(crate) fn virt() -> Vec<&'static str> {
+    parse(include_str!("../virt.args"))
+}
+
 /// Lines of QEMU's log that are expected.
 pub(crate) fn allowed_log_lines() -> Vec<&'static str> {
     lines(include_str!("../allowed-log-lines.txt")).collect()
@@ -36,7 +41,11 @@ mod tests {
     #[test]
     fn every_flag_has_a_reason_above_it() {
         let mut reason = false;
-        for line in include_str!("../raspi4b.args").lines() {
+        let files = [
+            include_str!("../raspi4b.args"),
+            include_str!("../virt.args"),
+        ];
+        for line in files.into_iter().flat_map(str::lines) {
             if line.starts_with('#') {
                 reason = true;
             } else if line.is_empty() {
@@ -46,5 +55,6 @@ mod tests {
             }
         }
         assert!(raspi4b().starts_with(&["-machine", "raspi4b"]));
+        assert!(virt().starts_with(&["-machine", "virt,highmem=off"]));
     }
 }

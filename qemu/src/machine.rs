@@ -1,6 +1,6 @@
 //! Starting a `raspi4b`, talking to it, and ending it.
 
-use crate::args::raspi4b;
+use crate::args;
 use crate::error::Error;
 use crate::log::Log;
 use crate::uart::{Stop, Uart};
@@ -32,6 +32,9 @@ fn parse_version(text: &str) -> Option<(u32, u32)> {
 /// A machine to be booted.
 #[derive(Clone, Debug)]
 pub struct Machine {
+    flags: Vec<&'static str>,
+    /// Where a card goes; `None` is the machine's own slot.
+    card_device: Option<&'static str>,
     kernel: PathBuf,
     card: Option<PathBuf>,
     append: String,
@@ -43,11 +46,22 @@ impl Machine {
     /// A `raspi4b` that boots the raw image `kernel`, without a card.
     pub fn new(kernel: impl Into<PathBuf>) -> Machine {
         Machine {
+            flags: args::raspi4b(),
+            card_device: None,
             kernel: kernel.into(),
             card: None,
             append: String::new(),
             icount: false,
             extra: Vec::new(),
+        }
+    }
+
+    /// A `virt` with an SD controller that has DMA, which starts the ELF `kernel`.
+    pub fn virt(kernel: impl Into<PathBuf>) -> Machine {
+        Machine {
+            flags: args::virt(),
+            card_device: Some("sd-card,drive=card"),
+            ..Machine::new(kernel)
         }
     }
 
@@ -90,12 +104,20 @@ impl Machine {
         let seat = Seat::take();
         let log = Log::new();
         let mut command = tied_to_us();
-        command.args(raspi4b()).arg("-D").arg(log.path());
+        command.args(&self.flags).arg("-D").arg(log.path());
         command.arg("-kernel").arg(&self.kernel);
         if let Some(card) = &self.card {
-            let mut drive = OsString::from("if=sd,format=raw,snapshot=on,file=");
+            let place = match self.card_device {
+                None => "if=sd",
+                Some(_) => "if=none,id=card",
+            };
+            let mut drive = OsString::from(place);
+            drive.push(",format=raw,snapshot=on,file=");
             drive.push(doubled_commas(card.as_os_str()));
             command.arg("-drive").arg(drive);
+            if let Some(device) = self.card_device {
+                command.args(["-device", device]);
+            }
         }
         if !self.append.is_empty() {
             command.arg("-append").arg(&self.append);

@@ -2,6 +2,7 @@
 
 use crate::card::Card;
 use qemu::Machine;
+use std::path::PathBuf;
 use std::sync::OnceLock;
 use xtask::firmware::{self, Firmware};
 use xtask::session::Session;
@@ -23,6 +24,17 @@ pub fn kernel() -> &'static Firmware {
 /// It does not build, or there is no QEMU.
 pub fn image(binary: &str) -> Firmware {
     build("images", binary)
+}
+
+/// Builds the test image `binary` for QEMU's `virt` machine; its ELF.
+///
+/// # Panics
+/// It does not build, or there is no QEMU.
+pub fn virt_image(binary: &str) -> PathBuf {
+    let voice = Voice::new(true);
+    emulator::ensure(voice)
+        .and_then(|()| firmware::build_elf(voice, "images", binary, None))
+        .unwrap_or_else(|error| panic!("{error:#}"))
 }
 
 fn build(package: &str, binary: &str) -> Firmware {

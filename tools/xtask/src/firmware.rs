@@ -36,18 +36,8 @@ pub fn build(voice: Voice) -> Result<Firmware> {
 /// # Errors
 /// Cargo fails, or the ELF is not an image for the board.
 pub fn build_binary(voice: Voice, package: &str, binary: &str) -> Result<Firmware> {
-    target::ensure(voice)?;
-    let mut build = cargo();
-    build.args(["build", "--release", "--target", TARGET]);
-    build.args(["--package", package, "--bin", binary]);
-    build.args(anywhere_the_same(&root()));
     let commit = commit();
-    if let Some(commit) = &commit {
-        build.env("PILM_COMMIT", commit);
-    }
-    voice.run(&format!("Building {binary} for the board"), &mut build)?;
-
-    let elf = target_dir().join(TARGET).join("release").join(binary);
+    let elf = build_elf(voice, package, binary, commit.as_deref())?;
     let elf_bytes = fs::read(&elf).with_context(|| format!("reading {}", elf.display()))?;
     let image = flatten(&elf_bytes).with_context(|| format!("flattening {}", elf.display()))?;
     let image_path = output_dir().join(format!("{binary}8.img"));
@@ -60,6 +50,28 @@ pub fn build_binary(voice: Voice, package: &str, binary: &str) -> Result<Firmwar
         image,
         commit,
     })
+}
+
+/// Builds the release binary `binary` of `package` for the board's processor; the ELF.
+///
+/// # Errors
+/// Cargo fails.
+pub fn build_elf(
+    voice: Voice,
+    package: &str,
+    binary: &str,
+    commit: Option<&str>,
+) -> Result<PathBuf> {
+    target::ensure(voice)?;
+    let mut build = cargo();
+    build.args(["build", "--release", "--target", TARGET]);
+    build.args(["--package", package, "--bin", binary]);
+    build.args(anywhere_the_same(&root()));
+    if let Some(commit) = commit {
+        build.env("PILM_COMMIT", commit);
+    }
+    voice.run(&format!("Building {binary} for the board"), &mut build)?;
+    Ok(target_dir().join(TARGET).join("release").join(binary))
 }
 
 /// Flags that keep the folders of this machine out of the image: the same source gives the same bytes everywhere.
