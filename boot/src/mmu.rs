@@ -136,6 +136,38 @@ pub fn lookup(addr: u64) -> Option<Mapping> {
     with_tables(|tables| tables.lookup(addr))
 }
 
+/// What the hardware makes of an address.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Translation {
+    /// The physical address.
+    pub physical_addr: u64,
+    /// The memory's attribute, as in `MAIR_EL1`.
+    pub attribute: u8,
+    /// Its shareability: 0b10 outer, 0b11 inner. Device memory counts as outer.
+    pub shareability: u8,
+}
+
+/// Asks the core itself to translate `addr` for a read (or for a write); nothing if that would fault.
+pub fn translate(addr: u64, write: bool) -> Option<Translation> {
+    // Masked: an interrupt that translates something itself would change the answer's register.
+    crate::cpu::without_irqs(|| {
+        let par: u64;
+        // SAFETY: translates without accessing anything.
+        unsafe {
+            if write {
+                asm!("at s1e1w, {}", "isb", "mrs {}, par_el1", in(reg) addr, out(reg) par);
+            } else {
+                asm!("at s1e1r, {}", "isb", "mrs {}, par_el1", in(reg) addr, out(reg) par);
+            }
+        }
+        (par & 1 == 0).then_some(Translation {
+            physical_addr: (par & 0x0000_FFFF_FFFF_F000) | (addr & 0xFFF),
+            attribute: (par >> 56) as u8,
+            shareability: (par >> 7) as u8 & 0b11,
+        })
+    })
+}
+
 fn flush_tlbs() {
     // SAFETY: maintenance and barriers only. Without the first barrier a walk could still read the
     // old entry; without the second the invalidation might not be complete on the other cores.
