@@ -2,11 +2,11 @@
 //!
 //! 1. `start.s`: entry check, EL3/EL2 → EL1 with every register that is UNKNOWN at reset, floating
 //!    point on, BSS cleared, stacks painted. Caches off, so no atomics and nothing unaligned.
-//! 2. [`start`]: the image, page 0 and the peripherals are mapped, MMU and caches go on.
+//! 2. `start`: the image, page 0 and the peripherals are mapped, MMU and caches go on.
 //! 3. `kernel_main` runs on `SP_EL0`; exceptions run on `SP_EL1`, a stack of their own
-//!    ([`layout`], [`vectors`]).
-//! 4. The kernel finds out which RAM there is and maps it ([`mmu::map`]).
-//! 5. [`cores::start`] releases cores 1–3 from the spin table; each runs the same steps and ends in
+//!    (`layout`, `vectors`).
+//! 4. The kernel finds out which RAM there is and maps it (`mmu::map`).
+//! 5. `cores::start` releases cores 1–3 from the spin table; each runs the same steps and ends in
 //!    the kernel's `secondary`.
 //!
 //! Everything that is only arithmetic (tables, ESR, device tree, register values) is pure and tested
