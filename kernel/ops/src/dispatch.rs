@@ -55,7 +55,7 @@ macro_rules! dispatch {
 dispatch! {
     /// [`scalar::matmul::quantised`] for many groups and tiles.
     pub fn mul_quantised<{Q: Quantised, const NT: usize}, {Q, NT}>(
-        groups: &[Q::Pair],
+        groups: &[Q::Slab],
         x: &[QuantPair<NT>],
         n_blocks: usize,
         n_tokens: usize,

@@ -9,17 +9,24 @@ use crate::activations::{Activations, FloatChunk, QuantPair, TILE};
 use crate::arena::{Arena, OutOfMemory};
 use crate::lanes::{F32x4, flat_mut};
 use crate::packed::float::{Bf16, Chunk16, Chunk32, F16, F32, Float};
-use crate::packed::q8_0::{self, Q8_0};
-use crate::packed::{GROUP, Quantised};
+use crate::packed::{GROUP, Quantised, q4_0, q4_1, q4_k, q5_0, q5_1, q5_k, q6_k, q8_0};
 use crate::parallel::{Cores, Shared};
 use crate::{dispatch, scalar};
 
 /// Packed rows by type.
+#[allow(non_camel_case_types, reason = "the names are ggml's")]
 enum Rows<'a> {
     F32(&'a mut [Chunk32]),
     F16(&'a mut [Chunk16]),
     Bf16(&'a mut [Chunk16]),
-    Q8_0(&'a mut [q8_0::Pair]),
+    Q4_0(&'a mut [q4_0::Slab]),
+    Q4_1(&'a mut [q4_1::Slab]),
+    Q5_0(&'a mut [q5_0::Slab]),
+    Q5_1(&'a mut [q5_1::Slab]),
+    Q8_0(&'a mut [q8_0::Slab]),
+    Q4_K(&'a mut [q4_k::Slab]),
+    Q5_K(&'a mut [q5_k::Slab]),
+    Q6_K(&'a mut [q6_k::Slab]),
 }
 
 /// Does `$quantised` or `$float` with the format's type as `$Q` or `$F` and its rows as `$rows`.
@@ -38,8 +45,36 @@ macro_rules! by_format {
                 type $Format = Bf16;
                 $float
             }
+            Rows::Q4_0($rows) => {
+                type $Format = q4_0::Q4_0;
+                $quantised
+            }
+            Rows::Q4_1($rows) => {
+                type $Format = q4_1::Q4_1;
+                $quantised
+            }
+            Rows::Q5_0($rows) => {
+                type $Format = q5_0::Q5_0;
+                $quantised
+            }
+            Rows::Q5_1($rows) => {
+                type $Format = q5_1::Q5_1;
+                $quantised
+            }
             Rows::Q8_0($rows) => {
-                type $Format = Q8_0;
+                type $Format = q8_0::Q8_0;
+                $quantised
+            }
+            Rows::Q4_K($rows) => {
+                type $Format = q4_k::Q4_K;
+                $quantised
+            }
+            Rows::Q5_K($rows) => {
+                type $Format = q5_k::Q5_K;
+                $quantised
+            }
+            Rows::Q6_K($rows) => {
+                type $Format = q6_k::Q6_K;
                 $quantised
             }
         }
@@ -56,7 +91,7 @@ pub enum Kernels {
 }
 
 type QuantisedKernel<Q, const NT: usize> =
-    fn(&[<Q as Quantised>::Pair], &[QuantPair<NT>], usize, usize, &mut [F32x4]);
+    fn(&[<Q as Quantised>::Slab], &[QuantPair<NT>], usize, usize, &mut [F32x4]);
 type FloatKernel<F, const NT: usize> =
     fn(&[<F as Float>::Chunk], &[FloatChunk<NT>], usize, usize, &mut [F32x4]);
 
@@ -113,7 +148,8 @@ impl From<OutOfMemory> for Error {
 
 impl<'a> Matrix<'a> {
     /// Names of the types that matrices can have, for messages.
-    pub const SUPPORTED: &'static str = "F32, F16, BF16, Q8_0";
+    pub const SUPPORTED: &'static str =
+        "F32, F16, BF16, Q8_0, Q4_0, Q4_1, Q5_0, Q5_1, Q4_K, Q5_K, Q6_K";
 
     /// A matrix of zeros.
     ///
@@ -128,11 +164,19 @@ impl<'a> Matrix<'a> {
         let groups = rows.div_ceil(GROUP);
         let chunks = groups * cols.div_ceil(16);
         let pairs = groups * cols.div_ceil(64);
+        let supers = groups * cols.div_ceil(256);
         let packed = match ggml_type {
             GgmlType::F32 => Rows::F32(arena.slice(chunks)?),
             GgmlType::F16 => Rows::F16(arena.slice(chunks)?),
             GgmlType::BF16 => Rows::Bf16(arena.slice(chunks)?),
+            GgmlType::Q4_0 => Rows::Q4_0(arena.slice(pairs)?),
+            GgmlType::Q4_1 => Rows::Q4_1(arena.slice(pairs)?),
+            GgmlType::Q5_0 => Rows::Q5_0(arena.slice(pairs)?),
+            GgmlType::Q5_1 => Rows::Q5_1(arena.slice(pairs)?),
             GgmlType::Q8_0 => Rows::Q8_0(arena.slice(pairs)?),
+            GgmlType::Q4_K => Rows::Q4_K(arena.slice(supers)?),
+            GgmlType::Q5_K => Rows::Q5_K(arena.slice(supers)?),
+            GgmlType::Q6_K => Rows::Q6_K(arena.slice(supers)?),
             other => return Err(Error::UnsupportedType(other)),
         };
         Ok(Matrix {
@@ -173,7 +217,14 @@ impl<'a> Matrix<'a> {
         let all = match &self.packed {
             Rows::F32(rows) => size_of_val(*rows),
             Rows::F16(rows) | Rows::Bf16(rows) => size_of_val(*rows),
+            Rows::Q4_0(rows) => size_of_val(*rows),
+            Rows::Q4_1(rows) => size_of_val(*rows),
+            Rows::Q5_0(rows) => size_of_val(*rows),
+            Rows::Q5_1(rows) => size_of_val(*rows),
             Rows::Q8_0(rows) => size_of_val(*rows),
+            Rows::Q4_K(rows) => size_of_val(*rows),
+            Rows::Q5_K(rows) => size_of_val(*rows),
+            Rows::Q6_K(rows) => size_of_val(*rows),
         };
         all / self.groups()
     }
@@ -184,7 +235,19 @@ impl<'a> Matrix<'a> {
     }
 
     /// The types that matrices can have.
-    pub const TYPES: [GgmlType; 4] = [GgmlType::F32, GgmlType::F16, GgmlType::BF16, GgmlType::Q8_0];
+    pub const TYPES: [GgmlType; 11] = [
+        GgmlType::F32,
+        GgmlType::F16,
+        GgmlType::BF16,
+        GgmlType::Q4_0,
+        GgmlType::Q4_1,
+        GgmlType::Q5_0,
+        GgmlType::Q5_1,
+        GgmlType::Q8_0,
+        GgmlType::Q4_K,
+        GgmlType::Q5_K,
+        GgmlType::Q6_K,
+    ];
 
     /// Whether matrices can have this type.
     pub fn supports(ggml_type: GgmlType) -> bool {
@@ -211,7 +274,7 @@ impl<'a> Matrix<'a> {
         let groups = first_row / GROUP..(first_row + bytes.len() / row_bytes).div_ceil(GROUP);
         let file = FileRows { bytes, row_bytes };
         let bad = by_format!(&mut self.packed, (rows, Format) {
-            let len = self.cols.div_ceil(64);
+            let len = self.cols.div_ceil(32 * Format::BLOCKS);
             let rows = &mut rows[groups.start * len..groups.end * len];
             pack_groups(rows, len, file, cores, Format::pack_row, has_bad_scale::<Format>)
         }, {
@@ -252,7 +315,8 @@ impl<'a> Matrix<'a> {
         by_format!(&self.packed, (rows, Format) {
             let n_blocks = self.cols / 32;
             let len = n_blocks.div_ceil(2);
-            let rows = &rows[groups.start * len..groups.end * len];
+            let slabs = n_blocks.div_ceil(Format::BLOCKS);
+            let rows = &rows[groups.start * slabs..groups.end * slabs];
             let (one, four) = match kernels {
                 Kernels::Tuned => (
                     dispatch::mul_quantised::<Format, 1> as QuantisedKernel<Format, 1>,
@@ -296,14 +360,13 @@ impl<'a> Matrix<'a> {
         let until = self.cols.min(from + out.len());
         out.fill(0.0);
         by_format!(&self.packed, (rows, Format) {
-            let len = self.cols.div_ceil(64);
-            let pairs = &rows[group * len..][..len];
+            let len = self.cols.div_ceil(32 * Format::BLOCKS);
+            let slabs = &rows[group * len..][..len];
             for b in from / 32..until.div_ceil(32) {
-                let (pair, j) = (&pairs[b / 2], b % 2);
-                let (d, m) = (Format::scales(pair, j)[r], Format::minima(pair, j)[r]);
-                for (i, q) in (32 * b..).zip(Format::quants(pair, j, r)) {
+                let slab = &slabs[b / Format::BLOCKS];
+                for (i, w) in (32 * b..).zip(Format::weights(slab, b % Format::BLOCKS, r)) {
                     if (from..until).contains(&i) {
-                        out[i - from] = d * f32::from(q) + m;
+                        out[i - from] = w;
                     }
                 }
             }
@@ -359,8 +422,9 @@ fn pack_groups<T: Send + Sync>(
 }
 
 /// Whether a scale or minimum of row `r` is infinite or NaN.
-fn has_bad_scale<Q: Quantised>(group: &[Q::Pair], r: usize) -> bool {
-    group.iter().any(|pair| {
-        (0..2).any(|j| !Q::scales(pair, j)[r].is_finite() || !Q::minima(pair, j)[r].is_finite())
+fn has_bad_scale<Q: Quantised>(group: &[Q::Slab], r: usize) -> bool {
+    group.iter().any(|slab| {
+        (0..Q::BLOCKS)
+            .any(|j| !Q::scales(slab, j)[r].is_finite() || !Q::minima(slab, j)[r].is_finite())
     })
 }

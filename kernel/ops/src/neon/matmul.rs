@@ -17,92 +17,226 @@ use crate::activations::{FloatChunk, QuantPair};
 use crate::arena::Plain;
 use crate::lanes::F32x4;
 use crate::packed::float::{Chunk16, Chunk32};
-use crate::packed::{GROUP, q8_0};
+use crate::packed::{GROUP, Quantised, q4_0, q4_1, q4_k, q5_0, q5_1, q5_k, q6_k, q8_0};
 use crate::scalar::matmul::for_tiles;
 
 /// Sixteen weights and sixteen more: one block of one row.
 type Block = (int8x16_t, int8x16_t);
 
-/// Q8_0 rows: see [`crate::scalar::matmul::quantised`].
-#[target_feature(enable = "neon")]
-pub fn q8_0<const NT: usize>(
-    groups: &[q8_0::Pair],
-    x: &[QuantPair<NT>],
-    n_blocks: usize,
-    n_tokens: usize,
-    out: &mut [F32x4],
-) {
-    let scales = |pair: &q8_0::Pair| widen_halves(load(pair, 0));
-    let block = |pair: &q8_0::Pair, j: usize, r: usize| {
-        let at = 16 + (j * GROUP + r) * 32;
-        (load(pair, at), load(pair, at + 16))
+/// What a kernel needs to know of a slab.
+struct Reader<S, B, M> {
+    /// `d` of block `j`, four rows.
+    scales: S,
+    /// The integers of block `j`, four rows.
+    blocks: B,
+    /// `m` of block `j`, four rows, for formats with a minimum.
+    minima: M,
+    /// How far the integers are shifted to the left of their values.
+    shift: u32,
+}
+
+/// The quantised formats' kernels: see [`crate::scalar::matmul::quantised`].
+macro_rules! kernels {
+    ($($(#[$doc:meta])* $name:ident for $Q:ty = $reader:expr;)*) => {$(
+        $(#[$doc])*
+        #[target_feature(enable = "neon")]
+        pub fn $name<const NT: usize>(
+            groups: &[<$Q as Quantised>::Slab],
+            x: &[QuantPair<NT>],
+            n_blocks: usize,
+            n_tokens: usize,
+            out: &mut [F32x4],
+        ) {
+            let (w_len, x_len) = (n_blocks.div_ceil(<$Q>::BLOCKS), n_blocks.div_ceil(2));
+            for_tiles(groups, w_len, x, x_len, n_tokens, out, |group, x| {
+                tile::<$Q, _, _, _, NT>(group, x, n_blocks, &$reader)
+            });
+        }
+    )*};
+}
+
+kernels! {
+    /// Bytes as they are.
+    q8_0 for q8_0::Q8_0 = Reader {
+        scales: |w: &q8_0::Slab, j| widen_half(load(w, 0), j),
+        blocks: |w: &q8_0::Slab, j: usize| core::array::from_fn(|r| {
+            let at = 16 + (j * GROUP + r) * 32;
+            (load(w, at), load(w, at + 16))
+        }),
+        minima: |_: &q8_0::Slab, _: usize| vdupq_n_f32(0.0),
+        shift: 0,
     };
-    for_tiles(
-        groups,
-        x,
-        n_blocks.div_ceil(2),
-        n_tokens,
-        out,
-        |group, x| tile(group, x, n_blocks, scales, block),
-    );
+
+    /// Signed nibbles: the file's, less 8, in the upper half of a byte.
+    q4_0 for q4_0::Q4_0 = Reader {
+        scales: |w: &q4_0::Slab, j| widen_half(load(w, 0), j),
+        blocks: |w: &q4_0::Slab, j: usize| core::array::from_fn(|r| {
+            // Flipping a nibble's top bit takes 8 off, in two's complement.
+            let q = veorq_u8(load(w, 16 + (j * GROUP + r) * 16), vdupq_n_u8(0x88));
+            let high = vandq_u8(q, vdupq_n_u8(0xF0));
+            (vreinterpretq_s8_u8(vshlq_n_u8::<4>(q)), vreinterpretq_s8_u8(high))
+        }),
+        minima: |_: &q4_0::Slab, _: usize| vdupq_n_f32(0.0),
+        shift: 4,
+    };
+
+    /// Unsigned nibbles.
+    q4_1 for q4_1::Q4_1 = Reader {
+        scales: |w: &q4_1::Slab, j| widen_half(load(w, 0), j),
+        blocks: |w: &q4_1::Slab, j: usize| {
+            core::array::from_fn(|r| nibbles(load(w, 32 + (j * GROUP + r) * 16)))
+        },
+        minima: |w: &q4_1::Slab, j| widen_half(load(w, 16), j),
+        shift: 0,
+    };
+
+    /// Nibbles with a fifth bit, less 16.
+    q5_0 for q5_0::Q5_0 = Reader {
+        scales: |w: &q5_0::Slab, j| widen_half(load(w, 0), j),
+        blocks: |w: &q5_0::Slab, j: usize| {
+            let high = load(w, 16 + j * 16);
+            core::array::from_fn(|r| {
+                let (a, b) = five_bits(load(w, 48 + (j * GROUP + r) * 16), high, r);
+                (vsubq_s8(a, vdupq_n_s8(16)), vsubq_s8(b, vdupq_n_s8(16)))
+            })
+        },
+        minima: |_: &q5_0::Slab, _: usize| vdupq_n_f32(0.0),
+        shift: 0,
+    };
+
+    /// Nibbles with a fifth bit.
+    q5_1 for q5_1::Q5_1 = Reader {
+        scales: |w: &q5_1::Slab, j| widen_half(load(w, 0), j),
+        blocks: |w: &q5_1::Slab, j: usize| {
+            let high = load(w, 32 + j * 16);
+            core::array::from_fn(|r| five_bits(load(w, 64 + (j * GROUP + r) * 16), high, r))
+        },
+        minima: |w: &q5_1::Slab, j| widen_half(load(w, 16), j),
+        shift: 0,
+    };
+
+    /// Unsigned nibbles, scales of scales.
+    q4_k for q4_k::Q4_K = Reader {
+        scales: |w: &q4_k::Slab, j| k_scale(load(w, 0), 0, w.scale[j]),
+        blocks: |w: &q4_k::Slab, j: usize| {
+            core::array::from_fn(|r| nibbles(load(w, 80 + (j * GROUP + r) * 16)))
+        },
+        minima: |w: &q4_k::Slab, j| vnegq_f32(k_scale(load(w, 0), 1, w.minimum[j])),
+        shift: 0,
+    };
+
+    /// Nibbles with a fifth bit, scales of scales.
+    q5_k for q5_k::Q5_K = Reader {
+        scales: |w: &q5_k::Slab, j| k_scale(load(w, 0), 0, w.scale[j]),
+        blocks: |w: &q5_k::Slab, j: usize| {
+            let high = load(w, 80 + j * 16);
+            core::array::from_fn(|r| five_bits(load(w, 208 + (j * GROUP + r) * 16), high, r))
+        },
+        minima: |w: &q5_k::Slab, j| vnegq_f32(k_scale(load(w, 0), 1, w.minimum[j])),
+        shift: 0,
+    };
+}
+
+/// Four of eight halves as floats.
+#[inline]
+#[target_feature(enable = "neon")]
+fn widen_half(bits: uint16x8_t, j: usize) -> float32x4_t {
+    let halves = vreinterpretq_f16_u16(bits);
+    if j == 0 {
+        vcvt_f32_f16(vget_low_f16(halves))
+    } else {
+        vcvt_high_f32_f16(halves)
+    }
 }
 
 /// Eight halves as floats.
 #[inline]
 #[target_feature(enable = "neon")]
 fn widen_halves(bits: uint16x8_t) -> [float32x4_t; 2] {
-    let halves = vreinterpretq_f16_u16(bits);
-    [
-        vcvt_f32_f16(vget_low_f16(halves)),
-        vcvt_high_f32_f16(halves),
-    ]
+    [widen_half(bits, 0), widen_half(bits, 1)]
 }
 
-/// One group times `NT` tokens, for formats without a minimum.
+/// Four of eight halves, each times a byte.
 #[inline]
 #[target_feature(enable = "neon")]
-fn tile<P: Plain, const NT: usize>(
-    group: &[P],
+fn k_scale(halves: uint16x8_t, j: usize, bytes: [u8; GROUP]) -> float32x4_t {
+    let words = vcreate_u32(u64::from(u32::from_le_bytes(bytes)));
+    let halfwords = vget_low_u16(vmovl_u8(vreinterpret_u8_u32(words)));
+    vmulq_f32(widen_half(halves, j), vcvtq_f32_u32(vmovl_u16(halfwords)))
+}
+
+/// The nibbles below and the nibbles above.
+#[inline]
+#[target_feature(enable = "neon")]
+fn nibbles(q: uint8x16_t) -> Block {
+    let low = vandq_u8(q, vdupq_n_u8(0xF));
+    (
+        vreinterpretq_s8_u8(low),
+        vreinterpretq_s8_u8(vshrq_n_u8::<4>(q)),
+    )
+}
+
+/// [`nibbles`] with row `r`'s bits of a plane in front.
+#[inline]
+#[target_feature(enable = "neon")]
+fn five_bits(q: uint8x16_t, plane: uint8x16_t, r: usize) -> Block {
+    let (low, high) = nibbles(q);
+    let bit = |b: usize| {
+        let set = vtstq_u8(plane, vdupq_n_u8(1 << b));
+        vreinterpretq_s8_u8(vandq_u8(set, vdupq_n_u8(0x10)))
+    };
+    (vorrq_s8(low, bit(2 * r)), vorrq_s8(high, bit(2 * r + 1)))
+}
+
+/// One group times `NT` tokens.
+#[inline]
+#[target_feature(enable = "neon")]
+fn tile<Q, S, B, M, const NT: usize>(
+    group: &[Q::Slab],
     x: &[QuantPair<NT>],
     n_blocks: usize,
-    scales: impl Fn(&P) -> [float32x4_t; 2],
-    block: impl Fn(&P, usize, usize) -> Block,
-) -> [F32x4; NT] {
+    reader: &Reader<S, B, M>,
+) -> [F32x4; NT]
+where
+    Q: Quantised,
+    S: Fn(&Q::Slab, usize) -> float32x4_t,
+    B: Fn(&Q::Slab, usize) -> [Block; GROUP],
+    M: Fn(&Q::Slab, usize) -> float32x4_t,
+{
     let mut acc = [vdupq_n_f32(0.0); NT];
-    let whole = n_blocks / 2;
-    for (w, x) in group[..whole].iter().zip(&x[..whole]) {
-        let d = scales(w);
-        for j in 0..2 {
-            let rows = core::array::from_fn(|r| block(w, j, r));
-            multiply(rows, d[j], x, j, &mut acc);
+    let mut block = |w: &Q::Slab, b: usize, x: &QuantPair<NT>| {
+        let (d, rows, j) = ((reader.scales)(w, b), (reader.blocks)(w, b), b % 2);
+        for t in 0..NT {
+            let at = (j * NT + t) * 32;
+            let (x0, x1) = (load(x, at), load(x, at + 16));
+            let [a, b, c, e] = rows.map(|(w0, w1)| dot(w0, w1, x0, x1));
+            let dots = vpaddq_s32(vpaddq_s32(a, b), vpaddq_s32(c, e));
+            let dots = if reader.shift == 4 {
+                vshrq_n_s32::<4>(dots)
+            } else {
+                dots
+            };
+            let scale = vmulq_n_f32(d, x.d[j][t]);
+            acc[t] = settle(vfmaq_f32(acc[t], vcvtq_f32_s32(dots), scale));
+        }
+        if Q::HAS_MIN {
+            let m = (reader.minima)(w, b);
+            for t in 0..NT {
+                acc[t] = vfmaq_n_f32(acc[t], m, x.s[j][t]);
+            }
+        }
+    };
+    let whole = n_blocks / Q::BLOCKS;
+    for (w, x) in group[..whole].iter().zip(x.chunks_exact(Q::BLOCKS / 2)) {
+        for (p, x) in x.iter().enumerate() {
+            block(w, 2 * p, x);
+            block(w, 2 * p + 1, x);
         }
     }
-    if n_blocks % 2 == 1 {
-        let (w, x) = (&group[whole], &x[whole]);
-        let rows = core::array::from_fn(|r| block(w, 0, r));
-        multiply(rows, scales(w)[0], x, 0, &mut acc);
+    if whole < group.len() {
+        block(&group[whole], 0, &x[whole]);
     }
     acc.map(|sum| to_lanes(sum))
-}
-
-/// Adds block `j`'s products to the accumulators.
-#[inline]
-#[target_feature(enable = "neon")]
-fn multiply<const NT: usize>(
-    rows: [Block; GROUP],
-    d: float32x4_t,
-    x: &QuantPair<NT>,
-    j: usize,
-    acc: &mut [float32x4_t; NT],
-) {
-    for t in 0..NT {
-        let at = (j * NT + t) * 32;
-        let (x0, x1) = (load(x, at), load(x, at + 16));
-        let [a, b, c, e] = rows.map(|(w0, w1)| dot(w0, w1, x0, x1));
-        let dots = vpaddq_s32(vpaddq_s32(a, b), vpaddq_s32(c, e));
-        let scale = vmulq_n_f32(d, x.d[j][t]);
-        acc[t] = settle(vfmaq_f32(acc[t], vcvtq_f32_s32(dots), scale));
-    }
 }
 
 /// Four partial sums of 32 products.
@@ -116,6 +250,71 @@ fn dot(w0: int8x16_t, w1: int8x16_t, x0: int8x16_t, x1: int8x16_t) -> int32x4_t 
     vpadalq_s16(vpaddlq_s16(first), second)
 }
 
+/// Q6_K, whose blocks have a scale for each half.
+#[target_feature(enable = "neon")]
+pub fn q6_k<const NT: usize>(
+    groups: &[q6_k::Slab],
+    x: &[QuantPair<NT>],
+    n_blocks: usize,
+    n_tokens: usize,
+    out: &mut [F32x4],
+) {
+    let (w_len, x_len) = (n_blocks.div_ceil(8), n_blocks.div_ceil(2));
+    for_tiles(groups, w_len, x, x_len, n_tokens, out, |group, x| {
+        let mut acc = [vdupq_n_f32(0.0); NT];
+        for (w, x) in group.iter().zip(x.chunks_exact(4)) {
+            for (p, x) in x.iter().enumerate() {
+                q6_k_block(w, 2 * p, x, &mut acc);
+                q6_k_block(w, 2 * p + 1, x, &mut acc);
+            }
+        }
+        acc.map(|sum| to_lanes(sum))
+    });
+}
+
+#[inline]
+#[target_feature(enable = "neon")]
+fn q6_k_block<const NT: usize>(
+    w: &q6_k::Slab,
+    b: usize,
+    x: &QuantPair<NT>,
+    acc: &mut [float32x4_t; NT],
+) {
+    let d = widen_half(load(w, 0), 0);
+    let [first, second] = w.scale[b].map(|scales| {
+        let bytes = vcreate_s8(u64::from(u32::from_le_bytes(scales.map(|s| s as u8))));
+        vmovl_s16(vget_low_s16(vmovl_s8(bytes)))
+    });
+    let at = 80 + b * 32;
+    let (fifth, sixth) = (load(w, at), load(w, at + 16));
+    let rows: [Block; GROUP] = core::array::from_fn(|r| {
+        let (a, b) = five_bits(load(w, 336 + (b * GROUP + r) * 16), fifth, r);
+        let bit = |b: usize| {
+            let set = vtstq_u8(sixth, vdupq_n_u8(1 << b));
+            // Less 32 where the bit is not set.
+            vreinterpretq_s8_u8(vbicq_u8(vdupq_n_u8(32), set))
+        };
+        (vsubq_s8(a, bit(2 * r)), vsubq_s8(b, bit(2 * r + 1)))
+    });
+    let j = b % 2;
+    for t in 0..NT {
+        let at = (j * NT + t) * 32;
+        let (x0, x1) = (load(x, at), load(x, at + 16));
+        let sum = |half: fn(&Block) -> int8x16_t, x: int8x16_t| {
+            let [a, b, c, d] = core::array::from_fn(|r| {
+                let w = half(&rows[r]);
+                let products = vmull_s8(vget_low_s8(w), vget_low_s8(x));
+                vpaddlq_s16(vmlal_high_s8(products, w, x))
+            });
+            vpaddq_s32(vpaddq_s32(a, b), vpaddq_s32(c, d))
+        };
+        let dots = vmulq_s32(sum(|row| row.0, x0), first);
+        let dots = vmlaq_s32(dots, sum(|row| row.1, x1), second);
+        let scale = vmulq_n_f32(d, x.d[j][t]);
+        acc[t] = settle(vfmaq_f32(acc[t], vcvtq_f32_s32(dots), scale));
+    }
+}
+
 /// F32 rows: see [`crate::scalar::matmul::float`].
 #[target_feature(enable = "neon")]
 pub fn f32<const NT: usize>(
@@ -126,7 +325,7 @@ pub fn f32<const NT: usize>(
     out: &mut [F32x4],
 ) {
     let widen = |chunk: &Chunk32, r: usize| core::array::from_fn(|i| load(chunk, r * 64 + i * 16));
-    for_tiles(groups, x, n_chunks, n_tokens, out, |group, x| {
+    for_tiles(groups, n_chunks, x, n_chunks, n_tokens, out, |group, x| {
         float_tile(group, x, widen)
     });
 }
@@ -145,7 +344,7 @@ pub fn f16<const NT: usize>(
         let [c, d] = widen_halves(load(chunk, r * 32 + 16));
         [a, b, c, d]
     };
-    for_tiles(groups, x, n_chunks, n_tokens, out, |group, x| {
+    for_tiles(groups, n_chunks, x, n_chunks, n_tokens, out, |group, x| {
         float_tile(group, x, widen)
     });
 }
@@ -170,7 +369,7 @@ pub fn bf16<const NT: usize>(
         let [c, d] = widen_eight(load(chunk, r * 32 + 16));
         [a, b, c, d]
     };
-    for_tiles(groups, x, n_chunks, n_tokens, out, |group, x| {
+    for_tiles(groups, n_chunks, x, n_chunks, n_tokens, out, |group, x| {
         float_tile(group, x, widen)
     });
 }

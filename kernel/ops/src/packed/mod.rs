@@ -1,9 +1,18 @@
 //! Weights as kernels read them: groups of four rows, streamed from front to back.
 //!
-//! Packing moves bytes and changes none: a packed tensor is as long as the file's (but for rows
-//! that do not fill a group, or blocks that do not fill a pair).
+//! Packing moves bits and changes none: a packed tensor is as long as the file's, but for rows that
+//! do not fill a group, blocks that do not fill a slab, and the 6-bit scales of K-quants, which
+//! become bytes.
 
 pub mod float;
+mod nibbles;
+pub mod q4_0;
+pub mod q4_1;
+pub mod q4_k;
+pub mod q5_0;
+pub mod q5_1;
+pub mod q5_k;
+pub mod q6_k;
 pub mod q8_0;
 
 use crate::arena::Plain;
@@ -11,37 +20,78 @@ use crate::arena::Plain;
 /// Rows in a group.
 pub const GROUP: usize = 4;
 
-/// A quantised format: blocks of 32 weights, two blocks of four rows to a *pair*.
+/// A quantised format: blocks of 32 weights, several blocks of four rows to a *slab*.
 ///
 /// Weight `i` of a block is `d · q_i + m`.
 pub trait Quantised {
-    /// Four rows, two blocks.
-    type Pair: Plain + Send + Sync;
+    /// Four rows, [`BLOCKS`](Quantised::BLOCKS) blocks.
+    type Slab: Plain + Send + Sync;
+    /// Blocks in a slab: an even number.
+    const BLOCKS: usize;
     /// Whether blocks have an `m` other than 0.
     const HAS_MIN: bool;
-    /// Weights per block in the file.
-    const FILE_BLOCK_LEN: usize;
-    /// Bytes per block in the file.
-    const FILE_BLOCK_BYTES: usize;
+
+    /// `q` of block `j` of row `r`.
+    fn quants(slab: &Self::Slab, j: usize, r: usize) -> [i8; 32];
+    /// `d` of block `j`, for the four rows.
+    fn scales(slab: &Self::Slab, j: usize) -> [f32; GROUP];
+    /// `m` of block `j`, for the four rows.
+    fn minima(slab: &Self::Slab, j: usize) -> [f32; GROUP];
+    /// Puts one row of the file (whole blocks) into row `r` of `slabs`.
+    fn pack_row(file_row: &[u8], r: usize, slabs: &mut [Self::Slab]);
 
     /// `Σ q_i · x_i` over block `j` of row `r`, exact.
-    fn dot(pair: &Self::Pair, j: usize, r: usize, x: &[i8; 32]) -> i32;
-    /// `d` of block `j`, for the four rows.
-    fn scales(pair: &Self::Pair, j: usize) -> [f32; GROUP];
-    /// `m` of block `j`, for the four rows.
-    fn minima(pair: &Self::Pair, j: usize) -> [f32; GROUP];
-    /// `q` of block `j` of row `r`.
-    fn quants(pair: &Self::Pair, j: usize, r: usize) -> [i8; 32];
-    /// Puts one row of the file (whole blocks) into row `r` of `pairs`.
-    fn pack_row(file_row: &[u8], r: usize, pairs: &mut [Self::Pair]);
+    #[inline(always)] // Must take on the caller's target features.
+    fn dot(slab: &Self::Slab, j: usize, r: usize, x: &[i8; 32]) -> i32 {
+        dot(&Self::quants(slab, j, r), x)
+    }
+
+    /// The weights of block `j` of row `r`.
+    fn weights(slab: &Self::Slab, j: usize, r: usize) -> [f32; 32] {
+        let (d, m) = (Self::scales(slab, j)[r], Self::minima(slab, j)[r]);
+        Self::quants(slab, j, r).map(|q| d * f32::from(q) + m)
+    }
 
     /// The NEON twin of [`crate::dispatch::mul_quantised`].
     #[cfg(target_arch = "aarch64")]
     fn mul_neon<const NT: usize>(
-        groups: &[Self::Pair],
+        groups: &[Self::Slab],
         x: &[crate::activations::QuantPair<NT>],
         n_blocks: usize,
         n_tokens: usize,
         out: &mut [crate::lanes::F32x4],
     );
+}
+
+/// Makes a format's NEON twin of the function of this name in [`crate::neon::matmul`].
+macro_rules! neon_twin {
+    ($name:ident) => {
+        #[cfg(target_arch = "aarch64")]
+        fn mul_neon<const NT: usize>(
+            groups: &[Slab],
+            x: &[crate::activations::QuantPair<NT>],
+            n_blocks: usize,
+            n_tokens: usize,
+            out: &mut [crate::lanes::F32x4],
+        ) {
+            // SAFETY: every AArch64 core that this runs on has AdvSIMD.
+            unsafe { crate::neon::matmul::$name(groups, x, n_blocks, n_tokens, out) }
+        }
+    };
+}
+use neon_twin;
+
+/// `Σ q_i · x_i`, exact.
+#[inline(always)] // Must take on the caller's target features.
+fn dot(q: &[i8], x: &[i8]) -> i32 {
+    let mut sum = 0;
+    for (&q, &x) in q.iter().zip(x) {
+        sum += i32::from(q) * i32::from(x);
+    }
+    sum
+}
+
+/// The half at `at`, as bits.
+fn half_at(bytes: &[u8], at: usize) -> u16 {
+    u16::from_le_bytes([bytes[at], bytes[at + 1]])
 }

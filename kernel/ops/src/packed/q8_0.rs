@@ -1,6 +1,6 @@
 //! Q8_0: 32 weights in 34 bytes, an f16 scale `d` and 32 signed bytes. Weight `i` is `d · q_i`.
 
-use super::{GROUP, Quantised};
+use super::{GROUP, Quantised, half_at, neon_twin};
 use crate::arena::Plain;
 use crate::float::f16_to_f32;
 
@@ -13,68 +13,49 @@ use crate::float::f16_to_f32;
 /// ```
 #[derive(Clone, Copy, Debug)]
 #[repr(C, align(16))]
-pub struct Pair {
+pub struct Slab {
     /// Scales, as bits.
     pub d: [[u16; GROUP]; 2],
     /// Weights.
     pub q: [[[i8; 32]; GROUP]; 2],
 }
 
-const _: () = assert!(size_of::<Pair>() == 2 * GROUP * 34);
+const _: () = assert!(size_of::<Slab>() == 2 * GROUP * 34);
 
 // SAFETY: numbers only, no padding.
-unsafe impl Plain for Pair {}
+unsafe impl Plain for Slab {}
 
 /// The format.
 pub enum Q8_0 {}
 
 impl Quantised for Q8_0 {
-    type Pair = Pair;
+    type Slab = Slab;
+    const BLOCKS: usize = 2;
     const HAS_MIN: bool = false;
-    const FILE_BLOCK_LEN: usize = 32;
-    const FILE_BLOCK_BYTES: usize = 34;
 
     #[inline(always)] // Must take on the caller's target features.
-    fn dot(pair: &Pair, j: usize, r: usize, x: &[i8; 32]) -> i32 {
-        let mut sum = 0;
-        for (&q, &x) in pair.q[j][r].iter().zip(x) {
-            sum += i32::from(q) * i32::from(x);
-        }
-        sum
+    fn quants(slab: &Slab, j: usize, r: usize) -> [i8; 32] {
+        slab.q[j][r]
     }
 
     #[inline(always)] // Must take on the caller's target features.
-    fn scales(pair: &Pair, j: usize) -> [f32; GROUP] {
-        pair.d[j].map(f16_to_f32)
+    fn scales(slab: &Slab, j: usize) -> [f32; GROUP] {
+        slab.d[j].map(f16_to_f32)
     }
 
-    fn minima(_: &Pair, _: usize) -> [f32; GROUP] {
+    fn minima(_: &Slab, _: usize) -> [f32; GROUP] {
         [0.0; GROUP]
     }
 
-    fn quants(pair: &Pair, j: usize, r: usize) -> [i8; 32] {
-        pair.q[j][r]
-    }
-
-    fn pack_row(file_row: &[u8], r: usize, pairs: &mut [Pair]) {
-        for (b, block) in file_row.chunks_exact(Self::FILE_BLOCK_BYTES).enumerate() {
-            let pair = &mut pairs[b / 2];
-            pair.d[b % 2][r] = u16::from_le_bytes([block[0], block[1]]);
-            for (q, &byte) in pair.q[b % 2][r].iter_mut().zip(&block[2..]) {
-                *q = byte as i8;
+    fn pack_row(file_row: &[u8], r: usize, slabs: &mut [Slab]) {
+        let (blocks, _) = file_row.as_chunks::<34>();
+        for (slab, blocks) in slabs.iter_mut().zip(blocks.chunks(2)) {
+            for (j, block) in blocks.iter().enumerate() {
+                slab.d[j][r] = half_at(block, 0);
+                slab.q[j][r] = core::array::from_fn(|i| block[2 + i] as i8);
             }
         }
     }
 
-    #[cfg(target_arch = "aarch64")]
-    fn mul_neon<const NT: usize>(
-        groups: &[Pair],
-        x: &[crate::activations::QuantPair<NT>],
-        n_blocks: usize,
-        n_tokens: usize,
-        out: &mut [crate::lanes::F32x4],
-    ) {
-        // SAFETY: every AArch64 core that this runs on has AdvSIMD.
-        unsafe { crate::neon::matmul::q8_0(groups, x, n_blocks, n_tokens, out) }
-    }
+    neon_twin!(q8_0);
 }

@@ -13,22 +13,23 @@ use crate::packed::{GROUP, Quantised};
 /// `acc = fma(Σ q·x as f32, d_w · d_x, acc)`, then with a minimum `acc = fma(m_w, s_x, acc)`.
 #[inline(always)] // Must take on the caller's target features.
 pub fn quantised<Q: Quantised, const NT: usize>(
-    group: &[Q::Pair],
+    group: &[Q::Slab],
     x: &[QuantPair<NT>],
     n_blocks: usize,
 ) -> [F32x4; NT] {
     let mut acc = [F32x4::ZERO; NT];
-    for (p, (w, x)) in group.iter().zip(x).enumerate() {
-        for j in 0..2.min(n_blocks - 2 * p) {
-            let d = Q::scales(w, j);
+    for (s, (w, x)) in group.iter().zip(x.chunks(Q::BLOCKS / 2)).enumerate() {
+        for b in 0..Q::BLOCKS.min(n_blocks - Q::BLOCKS * s) {
+            let (x, j) = (&x[b / 2], b % 2);
+            let d = Q::scales(w, b);
             let m = if Q::HAS_MIN {
-                Q::minima(w, j)
+                Q::minima(w, b)
             } else {
                 [0.0; GROUP]
             };
             for t in 0..NT {
                 for r in 0..GROUP {
-                    let dot = Q::dot(w, j, r, &x.q[j][t]) as f32;
+                    let dot = Q::dot(w, b, r, &x.q[j][t]) as f32;
                     let sum = fma(dot, d[r] * x.d[j][t], acc[t].0[r]);
                     acc[t].0[r] = if Q::HAS_MIN {
                         fma(m[r], x.s[j][t], sum)
@@ -65,19 +66,23 @@ pub fn float<F: Float, const NT: usize>(group: &[F::Chunk], x: &[FloatChunk<NT>]
 
 /// Runs `tile` over every group of rows and every tile of tokens.
 ///
-/// `groups` holds `len` elements a group, `x` holds `len` elements a tile. `out` is the rows' part
-/// of a panel of `n_tokens` tokens.
+/// A group is `w_len` elements of `groups` and a tile is `x_len` elements of `x`. `out` is the rows'
+/// part of a panel of `n_tokens` tokens.
 #[inline(always)] // Must take on the caller's target features.
 pub fn for_tiles<W, X, const NT: usize>(
     groups: &[W],
+    w_len: usize,
     x: &[X],
-    len: usize,
+    x_len: usize,
     n_tokens: usize,
     out: &mut [F32x4],
     tile: impl Fn(&[W], &[X]) -> [F32x4; NT],
 ) {
-    for (group, out) in groups.chunks_exact(len).zip(out.chunks_exact_mut(n_tokens)) {
-        for (x, out) in x.chunks_exact(len).zip(out.chunks_mut(NT)) {
+    for (group, out) in groups
+        .chunks_exact(w_len)
+        .zip(out.chunks_exact_mut(n_tokens))
+    {
+        for (x, out) in x.chunks_exact(x_len).zip(out.chunks_mut(NT)) {
             let products = tile(group, x);
             out.copy_from_slice(&products[..out.len()]);
         }
@@ -87,20 +92,16 @@ pub fn for_tiles<W, X, const NT: usize>(
 /// [`quantised`] for every group and tile.
 #[inline(always)] // Must take on the caller's target features.
 pub fn quantised_rows<Q: Quantised, const NT: usize>(
-    groups: &[Q::Pair],
+    groups: &[Q::Slab],
     x: &[QuantPair<NT>],
     n_blocks: usize,
     n_tokens: usize,
     out: &mut [F32x4],
 ) {
-    for_tiles(
-        groups,
-        x,
-        n_blocks.div_ceil(2),
-        n_tokens,
-        out,
-        |group, x| quantised::<Q, NT>(group, x, n_blocks),
-    );
+    let (w_len, x_len) = (n_blocks.div_ceil(Q::BLOCKS), n_blocks.div_ceil(2));
+    for_tiles(groups, w_len, x, x_len, n_tokens, out, |group, x| {
+        quantised::<Q, NT>(group, x, n_blocks)
+    });
 }
 
 /// [`float`] for every group and tile of `n_chunks` chunks.
@@ -112,7 +113,7 @@ pub fn float_rows<F: Float, const NT: usize>(
     n_tokens: usize,
     out: &mut [F32x4],
 ) {
-    for_tiles(groups, x, n_chunks, n_tokens, out, |group, x| {
+    for_tiles(groups, n_chunks, x, n_chunks, n_tokens, out, |group, x| {
         float::<F, NT>(group, x)
     });
 }

@@ -1,0 +1,57 @@
+//! Q4_0: 32 weights in 18 bytes, an f16 scale `d` and 16 bytes of nibbles. Weight `i` is
+//! `d · (nibble_i − 8)`; byte `i` holds weight `i` below and weight `i + 16` above.
+
+use super::nibbles::{self, Nibbles};
+use super::{GROUP, Quantised, half_at, neon_twin};
+use crate::arena::Plain;
+use crate::float::f16_to_f32;
+
+/// Four rows of two blocks in 144 bytes: scales, then nibbles as in the file, by block and row.
+#[derive(Clone, Copy, Debug)]
+#[repr(C, align(16))]
+pub struct Slab {
+    /// Scales, as bits.
+    pub d: [[u16; GROUP]; 2],
+    /// Low four bits.
+    pub q: [[Nibbles; GROUP]; 2],
+}
+
+const _: () = assert!(size_of::<Slab>() == 2 * GROUP * 18);
+
+// SAFETY: numbers only, no padding.
+unsafe impl Plain for Slab {}
+
+/// The format.
+pub enum Q4_0 {}
+
+impl Quantised for Q4_0 {
+    type Slab = Slab;
+    const BLOCKS: usize = 2;
+    const HAS_MIN: bool = false;
+
+    #[inline(always)] // Must take on the caller's target features.
+    fn quants(slab: &Slab, j: usize, r: usize) -> [i8; 32] {
+        nibbles::unpack(&slab.q[j][r]).map(|q| q as i8 - 8)
+    }
+
+    #[inline(always)] // Must take on the caller's target features.
+    fn scales(slab: &Slab, j: usize) -> [f32; GROUP] {
+        slab.d[j].map(f16_to_f32)
+    }
+
+    fn minima(_: &Slab, _: usize) -> [f32; GROUP] {
+        [0.0; GROUP]
+    }
+
+    fn pack_row(file_row: &[u8], r: usize, slabs: &mut [Slab]) {
+        let (blocks, _) = file_row.as_chunks::<18>();
+        for (slab, blocks) in slabs.iter_mut().zip(blocks.chunks(2)) {
+            for (j, block) in blocks.iter().enumerate() {
+                slab.d[j][r] = half_at(block, 0);
+                slab.q[j][r].copy_from_slice(&block[2..]);
+            }
+        }
+    }
+
+    neon_twin!(q4_0);
+}

@@ -1,0 +1,61 @@
+//! Q4_1: 32 weights in 20 bytes, an f16 scale `d`, an f16 minimum `m` and 16 bytes of nibbles.
+//! Weight `i` is `d · nibble_i + m`; byte `i` holds weight `i` below and weight `i + 16` above.
+
+use super::nibbles::{self, Nibbles};
+use super::{GROUP, Quantised, half_at, neon_twin};
+use crate::arena::Plain;
+use crate::float::f16_to_f32;
+
+/// Four rows of two blocks in 160 bytes: scales, minima, then nibbles as in the file.
+#[derive(Clone, Copy, Debug)]
+#[repr(C, align(16))]
+pub struct Slab {
+    /// Scales, as bits.
+    pub d: [[u16; GROUP]; 2],
+    /// Minima, as bits.
+    pub m: [[u16; GROUP]; 2],
+    /// Low four bits.
+    pub q: [[Nibbles; GROUP]; 2],
+}
+
+const _: () = assert!(size_of::<Slab>() == 2 * GROUP * 20);
+
+// SAFETY: numbers only, no padding.
+unsafe impl Plain for Slab {}
+
+/// The format.
+pub enum Q4_1 {}
+
+impl Quantised for Q4_1 {
+    type Slab = Slab;
+    const BLOCKS: usize = 2;
+    const HAS_MIN: bool = true;
+
+    #[inline(always)] // Must take on the caller's target features.
+    fn quants(slab: &Slab, j: usize, r: usize) -> [i8; 32] {
+        nibbles::unpack(&slab.q[j][r]).map(|q| q as i8)
+    }
+
+    #[inline(always)] // Must take on the caller's target features.
+    fn scales(slab: &Slab, j: usize) -> [f32; GROUP] {
+        slab.d[j].map(f16_to_f32)
+    }
+
+    #[inline(always)] // Must take on the caller's target features.
+    fn minima(slab: &Slab, j: usize) -> [f32; GROUP] {
+        slab.m[j].map(f16_to_f32)
+    }
+
+    fn pack_row(file_row: &[u8], r: usize, slabs: &mut [Slab]) {
+        let (blocks, _) = file_row.as_chunks::<20>();
+        for (slab, blocks) in slabs.iter_mut().zip(blocks.chunks(2)) {
+            for (j, block) in blocks.iter().enumerate() {
+                slab.d[j][r] = half_at(block, 0);
+                slab.m[j][r] = half_at(block, 2);
+                slab.q[j][r].copy_from_slice(&block[4..]);
+            }
+        }
+    }
+
+    neon_twin!(q4_1);
+}

@@ -1,0 +1,68 @@
+//! Q5_1: 32 weights in 24 bytes, an f16 scale `d`, an f16 minimum `m`, 32 fifth bits and 16 bytes of
+//! nibbles. Weight `i` is `d · q_i + m`.
+
+use super::nibbles::{self, Nibbles, Plane};
+use super::{GROUP, Quantised, half_at, neon_twin};
+use crate::arena::Plain;
+use crate::float::f16_to_f32;
+
+/// Four rows of two blocks in 192 bytes: scales, minima, a plane of fifth bits a block, nibbles.
+#[derive(Clone, Copy, Debug)]
+#[repr(C, align(16))]
+pub struct Slab {
+    /// Scales, as bits.
+    pub d: [[u16; GROUP]; 2],
+    /// Minima, as bits.
+    pub m: [[u16; GROUP]; 2],
+    /// Fifth bits.
+    pub high: [Plane; 2],
+    /// Low four bits.
+    pub q: [[Nibbles; GROUP]; 2],
+}
+
+const _: () = assert!(size_of::<Slab>() == 2 * GROUP * 24);
+
+// SAFETY: numbers only, no padding.
+unsafe impl Plain for Slab {}
+
+/// The format.
+pub enum Q5_1 {}
+
+impl Quantised for Q5_1 {
+    type Slab = Slab;
+    const BLOCKS: usize = 2;
+    const HAS_MIN: bool = true;
+
+    #[inline(always)] // Must take on the caller's target features.
+    fn quants(slab: &Slab, j: usize, r: usize) -> [i8; 32] {
+        let (low, high) = (
+            nibbles::unpack(&slab.q[j][r]),
+            nibbles::bits(&slab.high[j], r),
+        );
+        core::array::from_fn(|i| (low[i] | high[i] << 4) as i8)
+    }
+
+    #[inline(always)] // Must take on the caller's target features.
+    fn scales(slab: &Slab, j: usize) -> [f32; GROUP] {
+        slab.d[j].map(f16_to_f32)
+    }
+
+    #[inline(always)] // Must take on the caller's target features.
+    fn minima(slab: &Slab, j: usize) -> [f32; GROUP] {
+        slab.m[j].map(f16_to_f32)
+    }
+
+    fn pack_row(file_row: &[u8], r: usize, slabs: &mut [Slab]) {
+        let (blocks, _) = file_row.as_chunks::<24>();
+        for (slab, blocks) in slabs.iter_mut().zip(blocks.chunks(2)) {
+            for (j, block) in blocks.iter().enumerate() {
+                slab.d[j][r] = half_at(block, 0);
+                slab.m[j][r] = half_at(block, 2);
+                nibbles::set_bits(&mut slab.high[j], r, nibbles::fifth_bits(&block[4..8]));
+                slab.q[j][r].copy_from_slice(&block[8..]);
+            }
+        }
+    }
+
+    neon_twin!(q5_1);
+}

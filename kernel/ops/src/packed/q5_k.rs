@@ -1,0 +1,82 @@
+//! Q5_K: 256 weights in 176 bytes: a Q4_K with a fifth bit. Weight `i` of block `j` is
+//! `d · scale_j · q_i − dmin · minimum_j`.
+//!
+//! In the file: f16 `d` and `dmin`, twelve bytes of 6-bit scales and minima, 32 bytes whose bit `j` of
+//! byte `i` is the fifth bit of weight `i` of block `j`, then nibbles as in Q4_K.
+
+use super::nibbles::{self, Nibbles, Plane};
+use super::q4_k::scale_and_minimum;
+use super::{GROUP, Quantised, half_at, neon_twin};
+use crate::arena::Plain;
+use crate::float::f16_to_f32;
+
+/// Four rows of eight blocks: the rows' `d` and `dmin`, then by block and row the scales, the
+/// minima, the planes of fifth bits, and the nibbles.
+#[derive(Clone, Copy, Debug)]
+#[repr(C, align(16))]
+pub struct Slab {
+    /// Scales of the scales, as bits.
+    pub d: [u16; GROUP],
+    /// Scales of the minima, as bits.
+    pub dmin: [u16; GROUP],
+    /// Scales, 0 to 63.
+    pub scale: [[u8; GROUP]; 8],
+    /// Minima, 0 to 63.
+    pub minimum: [[u8; GROUP]; 8],
+    /// Fifth bits.
+    pub high: [Plane; 8],
+    /// Low four bits.
+    pub q: [[Nibbles; GROUP]; 8],
+}
+
+const _: () = assert!(size_of::<Slab>() == 720);
+
+// SAFETY: numbers only, no padding.
+unsafe impl Plain for Slab {}
+
+/// The format.
+#[allow(non_camel_case_types, reason = "ggml's name")]
+pub enum Q5_K {}
+
+impl Quantised for Q5_K {
+    type Slab = Slab;
+    const BLOCKS: usize = 8;
+    const HAS_MIN: bool = true;
+
+    #[inline(always)] // Must take on the caller's target features.
+    fn quants(slab: &Slab, j: usize, r: usize) -> [i8; 32] {
+        let (low, high) = (
+            nibbles::unpack(&slab.q[j][r]),
+            nibbles::bits(&slab.high[j], r),
+        );
+        core::array::from_fn(|i| (low[i] | high[i] << 4) as i8)
+    }
+
+    #[inline(always)] // Must take on the caller's target features.
+    fn scales(slab: &Slab, j: usize) -> [f32; GROUP] {
+        core::array::from_fn(|r| f16_to_f32(slab.d[r]) * f32::from(slab.scale[j][r]))
+    }
+
+    #[inline(always)] // Must take on the caller's target features.
+    fn minima(slab: &Slab, j: usize) -> [f32; GROUP] {
+        core::array::from_fn(|r| -(f16_to_f32(slab.dmin[r]) * f32::from(slab.minimum[j][r])))
+    }
+
+    fn pack_row(file_row: &[u8], r: usize, slabs: &mut [Slab]) {
+        let (blocks, _) = file_row.as_chunks::<176>();
+        for (slab, block) in slabs.iter_mut().zip(blocks) {
+            slab.d[r] = half_at(block, 0);
+            slab.dmin[r] = half_at(block, 2);
+            for j in 0..8 {
+                (slab.scale[j][r], slab.minimum[j][r]) = scale_and_minimum(&block[4..16], j);
+                let bytes = &block[48 + j / 2 * 32..][..32];
+                let shift = j % 2 * 4;
+                slab.q[j][r] = nibbles::pack(core::array::from_fn(|i| bytes[i] >> shift & 0xF));
+                let high = core::array::from_fn(|i| block[16 + i] >> j & 1);
+                nibbles::set_bits(&mut slab.high[j], r, high);
+            }
+        }
+    }
+
+    neon_twin!(q5_k);
+}
