@@ -276,11 +276,11 @@ impl<'a> Matrix<'a> {
         let bad = by_format!(&mut self.packed, (rows, Format) {
             let len = self.cols.div_ceil(32 * Format::BLOCKS);
             let rows = &mut rows[groups.start * len..groups.end * len];
-            pack_groups(rows, len, file, cores, Format::pack_row, has_bad_scale::<Format>)
+            pack_groups(rows, len, file, cores, Format::pack_row, row_with_bad_scale::<Format>)
         }, {
             let len = self.cols.div_ceil(16);
             let rows = &mut rows[groups.start * len..groups.end * len];
-            pack_groups(rows, len, file, cores, Format::pack_row, |_, _| false)
+            pack_groups(rows, len, file, cores, Format::pack_row, |_| None)
         });
         match bad {
             Some(row) => Err(Error::BadScale {
@@ -398,7 +398,7 @@ fn pack_groups<T: Send + Sync>(
     file: FileRows<'_>,
     cores: &dyn Cores,
     pack_row: fn(&[u8], usize, &mut [T]),
-    is_bad: fn(&[T], usize) -> bool,
+    bad_row: fn(&[T]) -> Option<usize>,
 ) -> Option<usize> {
     let n_groups = rows.len() / len;
     let rows = Shared::new(rows);
@@ -411,9 +411,9 @@ fn pack_groups<T: Send + Sync>(
             let bytes = &file.bytes[from..file.bytes.len().min(from + group_bytes)];
             for (r, row) in bytes.chunks_exact(file.row_bytes).enumerate() {
                 pack_row(row, r, group);
-                if is_bad(group, r) {
-                    bad.fetch_min(g * GROUP + r, Ordering::Relaxed);
-                }
+            }
+            if let Some(r) = bad_row(group) {
+                bad.fetch_min(g * GROUP + r, Ordering::Relaxed);
             }
         }
     });
@@ -421,10 +421,17 @@ fn pack_groups<T: Send + Sync>(
     (bad != usize::MAX).then_some(bad)
 }
 
-/// Whether a scale or minimum of row `r` is infinite or NaN.
-fn has_bad_scale<Q: Quantised>(group: &[Q::Slab], r: usize) -> bool {
-    group.iter().any(|slab| {
-        (0..Q::BLOCKS)
-            .any(|j| !Q::scales(slab, j)[r].is_finite() || !Q::minima(slab, j)[r].is_finite())
-    })
+/// The first row of a group with a scale or minimum that is infinite or NaN.
+fn row_with_bad_scale<Q: Quantised>(group: &[Q::Slab]) -> Option<usize> {
+    // Zero times a number is zero, and times anything else it is not.
+    let mut sums = [0.0; GROUP];
+    for slab in group {
+        for j in 0..Q::BLOCKS {
+            let (d, m) = (Q::scales(slab, j), Q::minima(slab, j));
+            for r in 0..GROUP {
+                sums[r] += 0.0 * d[r] + 0.0 * m[r];
+            }
+        }
+    }
+    sums.iter().position(|&sum| sum != 0.0)
 }

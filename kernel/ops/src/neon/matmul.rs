@@ -18,7 +18,6 @@ use crate::arena::Plain;
 use crate::lanes::F32x4;
 use crate::packed::float::{Chunk16, Chunk32};
 use crate::packed::{GROUP, Quantised, q4_0, q4_1, q4_k, q5_0, q5_1, q5_k, q6_k, q8_0};
-use crate::scalar::matmul::for_tiles;
 
 /// Sixteen weights and sixteen more: one block of one row.
 type Block = (int8x16_t, int8x16_t);
@@ -33,6 +32,32 @@ struct Reader<S, B, M> {
     minima: M,
     /// How far the integers are shifted to the left of their values.
     shift: u32,
+}
+
+/// Runs `tile` over every group of rows and every tile of tokens.
+///
+/// A group is `w_len` elements of `groups` and a tile is `x_len` elements of `x`. `out` is the rows'
+/// part of a panel of `n_tokens` tokens.
+#[inline]
+#[target_feature(enable = "neon")]
+fn for_tiles<W, X, const NT: usize>(
+    groups: &[W],
+    w_len: usize,
+    x: &[X],
+    x_len: usize,
+    n_tokens: usize,
+    out: &mut [F32x4],
+    tile: impl Fn(&[W], &[X]) -> [F32x4; NT],
+) {
+    for (group, out) in groups
+        .chunks_exact(w_len)
+        .zip(out.chunks_exact_mut(n_tokens))
+    {
+        for (x, out) in x.chunks_exact(x_len).zip(out.chunks_mut(NT)) {
+            let products = tile(group, x);
+            out.copy_from_slice(&products[..out.len()]);
+        }
+    }
 }
 
 /// The quantised formats' kernels: see [`crate::scalar::matmul::quantised`].

@@ -40,10 +40,10 @@ pub trait Quantised {
     /// Puts one row of the file (whole blocks) into row `r` of `slabs`.
     fn pack_row(file_row: &[u8], r: usize, slabs: &mut [Self::Slab]);
 
-    /// `Σ q_i · x_i` over block `j` of row `r`, exact.
+    /// `Σ q_i · x_i` over block `j` of row `r`, whose [`quants`](Quantised::quants) are `q`, exact.
     #[inline(always)] // Must take on the caller's target features.
-    fn dot(slab: &Self::Slab, j: usize, r: usize, x: &[i8; 32]) -> i32 {
-        dot(&Self::quants(slab, j, r), x)
+    fn dot(_slab: &Self::Slab, _j: usize, _r: usize, q: &[i8; 32], x: &[i8; 32]) -> i32 {
+        dot(q, x)
     }
 
     /// The weights of block `j` of row `r`.

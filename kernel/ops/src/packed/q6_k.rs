@@ -54,8 +54,7 @@ impl Quantised for Q6_K {
 
     /// With the scales of the two halves of the block in the sum.
     #[inline(always)] // Must take on the caller's target features.
-    fn dot(slab: &Slab, j: usize, r: usize, x: &[i8; 32]) -> i32 {
-        let q = Self::quants(slab, j, r);
+    fn dot(slab: &Slab, j: usize, r: usize, q: &[i8; 32], x: &[i8; 32]) -> i32 {
         let [first, second] = slab.scale[j].map(|scales| i32::from(scales[r]));
         first * dot(&q[..16], &x[..16]) + second * dot(&q[16..], &x[16..])
     }

@@ -27,9 +27,10 @@ pub fn quantised<Q: Quantised, const NT: usize>(
             } else {
                 [0.0; GROUP]
             };
-            for t in 0..NT {
-                for r in 0..GROUP {
-                    let dot = Q::dot(w, b, r, &x.q[j][t]) as f32;
+            for r in 0..GROUP {
+                let q = Q::quants(w, b, r);
+                for t in 0..NT {
+                    let dot = Q::dot(w, b, r, &q, &x.q[j][t]) as f32;
                     let sum = fma(dot, d[r] * x.d[j][t], acc[t].0[r]);
                     acc[t].0[r] = if Q::HAS_MIN {
                         fma(m[r], x.s[j][t], sum)
@@ -64,32 +65,8 @@ pub fn float<F: Float, const NT: usize>(group: &[F::Chunk], x: &[FloatChunk<NT>]
     out
 }
 
-/// Runs `tile` over every group of rows and every tile of tokens.
-///
-/// A group is `w_len` elements of `groups` and a tile is `x_len` elements of `x`. `out` is the rows'
-/// part of a panel of `n_tokens` tokens.
-#[inline(always)] // Must take on the caller's target features.
-pub fn for_tiles<W, X, const NT: usize>(
-    groups: &[W],
-    w_len: usize,
-    x: &[X],
-    x_len: usize,
-    n_tokens: usize,
-    out: &mut [F32x4],
-    tile: impl Fn(&[W], &[X]) -> [F32x4; NT],
-) {
-    for (group, out) in groups
-        .chunks_exact(w_len)
-        .zip(out.chunks_exact_mut(n_tokens))
-    {
-        for (x, out) in x.chunks_exact(x_len).zip(out.chunks_mut(NT)) {
-            let products = tile(group, x);
-            out.copy_from_slice(&products[..out.len()]);
-        }
-    }
-}
-
-/// [`quantised`] for every group and tile.
+/// [`quantised`] for every group of `groups` and every tile of `x`; `out` is the rows' part of a panel
+/// of `n_tokens` tokens.
 #[inline(always)] // Must take on the caller's target features.
 pub fn quantised_rows<Q: Quantised, const NT: usize>(
     groups: &[Q::Slab],
@@ -98,13 +75,18 @@ pub fn quantised_rows<Q: Quantised, const NT: usize>(
     n_tokens: usize,
     out: &mut [F32x4],
 ) {
-    let (w_len, x_len) = (n_blocks.div_ceil(Q::BLOCKS), n_blocks.div_ceil(2));
-    for_tiles(groups, w_len, x, x_len, n_tokens, out, |group, x| {
-        quantised::<Q, NT>(group, x, n_blocks)
-    });
+    let groups = groups.chunks_exact(n_blocks.div_ceil(Q::BLOCKS));
+    for (group, out) in groups.zip(out.chunks_exact_mut(n_tokens)) {
+        let tiles = x.chunks_exact(n_blocks.div_ceil(2));
+        for (x, out) in tiles.zip(out.chunks_mut(NT)) {
+            let products = quantised::<Q, NT>(group, x, n_blocks);
+            out.copy_from_slice(&products[..out.len()]);
+        }
+    }
 }
 
-/// [`float`] for every group and tile of `n_chunks` chunks.
+/// [`float`] for every group of `groups` and every tile of `x`, `n_chunks` chunks each; `out` is the
+/// rows' part of a panel of `n_tokens` tokens.
 #[inline(always)] // Must take on the caller's target features.
 pub fn float_rows<F: Float, const NT: usize>(
     groups: &[F::Chunk],
@@ -113,7 +95,11 @@ pub fn float_rows<F: Float, const NT: usize>(
     n_tokens: usize,
     out: &mut [F32x4],
 ) {
-    for_tiles(groups, n_chunks, x, n_chunks, n_tokens, out, |group, x| {
-        float::<F, NT>(group, x)
-    });
+    let groups = groups.chunks_exact(n_chunks);
+    for (group, out) in groups.zip(out.chunks_exact_mut(n_tokens)) {
+        for (x, out) in x.chunks_exact(n_chunks).zip(out.chunks_mut(NT)) {
+            let products = float::<F, NT>(group, x);
+            out.copy_from_slice(&products[..out.len()]);
+        }
+    }
 }
