@@ -49,3 +49,11 @@ pub fn mask_all() {
             + aarch64_cpu::registers::DAIF::F::Masked,
     );
 }
+
+/// Reads address 0, which takes an exception once page 0 is unmapped: to show what that looks like.
+pub fn read_null() {
+    // SAFETY: nothing is there to be disturbed, and the access does not return.
+    unsafe {
+        core::arch::asm!("ldr {0}, [{0}]", inout(reg) 0_u64 => _, options(nostack, readonly))
+    };
+}

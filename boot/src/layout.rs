@@ -79,7 +79,9 @@ pub fn mapped_stacks(core: usize) -> [Range<usize>; 2] {
 }
 
 #[cfg(target_os = "none")]
-pub use target::{Image, STACKS, core_id, image, stack_at, stack_used_bytes, stacks_range};
+pub use target::{
+    Image, STACKS, core_id, image, mapped_stack_around, stack_at, stack_used_bytes, stacks_range,
+};
 
 #[cfg(target_os = "none")]
 mod target {
@@ -160,6 +162,19 @@ mod target {
     pub fn stack_at(addr: u64) -> Option<(usize, StackPart)> {
         let offset = addr.checked_sub(stacks_range().start)?;
         stack_part(usize::try_from(offset).ok()?)
+    }
+
+    /// The mapped stack that `addr` is on.
+    pub fn mapped_stack_around(addr: u64) -> Option<Range<u64>> {
+        let (core, part) = stack_at(addr)?;
+        let [exception, main] = mapped_stacks(core);
+        let stack = match part {
+            StackPart::Exception => exception,
+            StackPart::Main => main,
+            StackPart::ExceptionGuard | StackPart::MainGuard => return None,
+        };
+        let base = stacks_range().start;
+        Some(base + stack.start as u64..base + stack.end as u64)
     }
 
     /// Bytes of the core's main stack that have ever been used.

@@ -17,6 +17,7 @@
 
 #![cfg_attr(target_os = "none", no_std)]
 
+pub mod backtrace;
 pub mod device_tree;
 pub mod esr;
 pub mod layout;

@@ -32,6 +32,10 @@ const BRING_UP_LIMIT_MS: u32 = 15_000;
 /// Option of the kernel command line: longer prefetch distances (hardware.md MMU-11).
 const FAR_PREFETCH: &str = "board.prefetch=far";
 
+/// Options of the kernel command line that show what the end looks like: on core 0, and on the last.
+const FAIL_BY_PANIC: &str = "board.fail=panic";
+const FAIL_BY_EXCEPTION: &str = "board.fail=exception";
+
 /// Option of the kernel command line: prints what a report about a board should contain.
 const HARDWARE_LOG: &str = "board.log";
 
@@ -50,7 +54,7 @@ fn kernel_main(boot: &BootInfo) -> ! {
     info.tree = survey.tree.clone();
     let arenas = match memory::init(&survey) {
         Ok(arenas) => arenas,
-        Err(error) => panic::end(format_args!("{error}")),
+        Err(error) => panic::end(format_args!("{error}"), core::iter::empty()),
     };
 
     let command_line = command_line();
@@ -65,6 +69,7 @@ fn kernel_main(boot: &BootInfo) -> ! {
     if has_option(&command_line, HARDWARE_LOG) {
         let _ = write!(log, "{}", info.details());
     }
+    fail_on_request(&command_line, &cores);
     board::watchdog().stop();
     board::set_led(false);
     shell::run(Platform {
@@ -147,5 +152,20 @@ fn set_far_prefetch(log: &mut Serial, cores: &CorePool) {
             log,
             "{FAR_PREFETCH}: this board's firmware does not allow it"
         );
+    }
+}
+
+fn fail_on_request(line: &str, cores: &CorePool) {
+    if has_option(line, FAIL_BY_PANIC) {
+        panic!("the command line asks for it: {FAIL_BY_PANIC}");
+    }
+    if has_option(line, FAIL_BY_EXCEPTION) {
+        let last = cores.n_cores() - 1;
+        cores.run(&|core| {
+            if core.id() == last {
+                // what a probe would survive and this does not: a read from where nothing is mapped
+                boot::cpu::read_null();
+            }
+        });
     }
 }

@@ -8,7 +8,7 @@ use core::panic::PanicInfo;
 use core::sync::atomic::{AtomicBool, Ordering};
 
 use boot::report::Report;
-use boot::{cpu, layout, wait};
+use boot::{backtrace, cpu, layout, wait};
 use drivers::clock::Clock as _;
 use drivers::pl011::Pl011;
 use drivers::rx_ring::RxRing;
@@ -45,10 +45,10 @@ impl LastWords {
     }
 }
 
-/// Prints `what`, waits for a key or some seconds, and restarts the board.
+/// Prints `what` and who called, waits for a key or some seconds, and restarts the board.
 ///
 /// The first core that gets here does it; any other one sleeps.
-pub fn end(what: fmt::Arguments<'_>) -> ! {
+pub fn end(what: fmt::Arguments<'_>, callers: impl Iterator<Item = u64>) -> ! {
     cpu::mask_all();
     if ENDING.swap(true, Ordering::AcqRel) {
         loop {
@@ -59,9 +59,13 @@ pub fn end(what: fmt::Arguments<'_>) -> ! {
     // What was printed before comes first: some of it may still be in the FIFO.
     uart.0.flush(&Clock);
     // A UART that cannot be written to leaves nobody to tell.
-    let _ = write!(
+    let _ = writeln!(uart, "\n{what}");
+    for addr in callers {
+        let _ = writeln!(uart, "  called from {addr:#x}");
+    }
+    let _ = writeln!(
         uart,
-        "\n{what}\nA key restarts the board now, else it restarts in 10 s.\n"
+        "A key restarts the board now, else it restarts in 10 s."
     );
     Clock.wait_until(STAY_US, &mut || {
         uart.0.receive(&KEYS);
@@ -83,11 +87,14 @@ pub fn restart() -> ! {
 
 /// The end by an exception, on any core.
 pub fn exception(report: &Report<'_>) -> ! {
-    end(format_args!("{report}"))
+    end(
+        format_args!("{report}"),
+        backtrace::of_frame(report.frame.x[29]),
+    )
 }
 
 #[panic_handler]
 fn panic(info: &PanicInfo<'_>) -> ! {
     let core = layout::core_id();
-    end(format_args!("core {core} {info}"))
+    end(format_args!("core {core} {info}"), backtrace::of_caller())
 }

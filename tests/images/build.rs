@@ -2,7 +2,7 @@
 
 /// Images for QEMU's `virt`; the others are for the board.
 const VIRT: [&str; 1] = ["adma2"];
-const BOARD: [&str; 2] = ["exceptions", "kernels"];
+const BOARD: [&str; 3] = ["exceptions", "kernels", "translations"];
 
 fn main() {
     let board = concat!(env!("CARGO_MANIFEST_DIR"), "/../../linker.ld");

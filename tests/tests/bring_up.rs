@@ -61,6 +61,37 @@ fn the_log_for_reports_has_what_the_machine_is() {
     }
 }
 
+/// What the firmware prints when `option` makes it fail; a key then restarts it, which ends QEMU.
+fn end_of(option: &str) -> String {
+    let mut pi = Machine::new(&kernel().image_path)
+        .append(option)
+        .boot()
+        .unwrap();
+    pi.expect("A key restarts the board now", PATIENCE).unwrap();
+    pi.send(b" ").unwrap();
+    let status = pi.wait(PATIENCE).unwrap();
+    assert!(status.success());
+    pi.transcript()
+}
+
+#[test]
+fn a_panic_says_where_and_a_key_restarts() {
+    let text = end_of("board.fail=panic");
+    assert!(
+        text.contains("core 0 panicked at kernel/src/firmware.rs"),
+        "{text}"
+    );
+    assert!(text.contains("called from 0x"), "{text}");
+}
+
+#[test]
+fn an_exception_on_any_core_is_reported() {
+    let text = end_of("board.fail=exception");
+    assert!(text.contains("exception on core 3"), "{text}");
+    assert!(text.contains("null pointer"), "{text}");
+    assert!(text.contains("called from 0x"), "{text}");
+}
+
 #[test]
 fn a_device_tree_is_read() {
     let path = scratch("tree.dtb");
