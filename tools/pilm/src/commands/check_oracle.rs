@@ -9,6 +9,7 @@ use llm::kv_cache::KvType;
 use llm::source::ModelSource;
 use ops::GgmlType;
 use pilm::file_source::FileSource;
+use pilm::metrics::Mean;
 use pilm::parity::{Gates, Golden, compare};
 use pilm::session::Session;
 
@@ -27,9 +28,28 @@ pub struct Args {
     /// The same model in F32, for the KL divergence.
     #[arg(long)]
     base: Option<PathBuf>,
+    /// How keys and values are stored; f32 for F32 models, f16 for others when absent.
+    #[arg(long, value_enum)]
+    kv: Option<KvArg>,
     /// Only the prompts with this in their names.
     #[arg(long)]
     only: Option<String>,
+}
+
+/// [`KvType`] on the command line.
+#[derive(Clone, Copy, clap::ValueEnum)]
+enum KvArg {
+    F32,
+    F16,
+}
+
+impl From<KvArg> for KvType {
+    fn from(kv: KvArg) -> KvType {
+        match kv {
+            KvArg::F32 => KvType::F32,
+            KvArg::F16 => KvType::F16,
+        }
+    }
 }
 
 /// Runs the subcommand.
@@ -45,7 +65,7 @@ pub fn run(args: &Args) -> Result<()> {
     let options = LoadOptions {
         context_len: longest,
         n_logits: 32,
-        kv_type: Some(KvType::F32),
+        kv_type: args.kv.map(KvType::from),
         ..LoadOptions::default()
     };
     println!(
@@ -81,7 +101,7 @@ fn check(
     mut base: Option<&mut Session<'_>>,
 ) -> Result<()> {
     let wanted = |name: &str| args.only.as_deref().is_none_or(|only| name.contains(only));
-    let (mut n, mut failed) = (0, 0);
+    let (mut n, mut failed, mut pooled) = (0, 0, Mean::default());
     for prompt in golden.items.iter().filter(|p| wanted(&p.name)) {
         let report = compare(prompt, session, base.as_deref_mut())?;
         let optional = |value: Option<f64>| value.map_or("-".into(), |v| format!("{v:.5}"));
@@ -102,10 +122,21 @@ fn check(
         for failure in &failures {
             println!("    FAILED: {failure}");
         }
+        if let Some(kl) = report
+            .kl
+            .filter(|_| report.n_tokens >= Gates::KL_MIN_TOKENS)
+        {
+            (0..report.n_tokens).for_each(|_| pooled.add(kl));
+        }
         n += 1;
         failed += usize::from(!failures.is_empty());
     }
     ensure!(n > 0, "no prompt has that name");
+    if pooled.n() > 0 {
+        let (kl, limit) = (pooled.mean(), Gates::MAX_POOLED_KL);
+        println!("mean KL over all positions of the long prompts: {kl:.5}");
+        ensure!(kl <= limit, "mean KL {kl:.5} is above {limit}");
+    }
     ensure!(failed == 0, "{failed} of {n} prompts fail");
     println!("{n} prompts pass");
     Ok(())

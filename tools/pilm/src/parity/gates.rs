@@ -22,6 +22,9 @@ impl Gates {
     /// Shorter prompts have too few positions for a mean.
     pub const KL_MIN_TOKENS: usize = 80;
 
+    /// Greatest mean divergence over all positions of the long prompts together.
+    pub const MAX_POOLED_KL: f64 = 0.0105;
+
     /// For F32 weights with f32 keys and values: equal but for rounding.
     pub const EXACT: Gates = Gates {
         max_logit_difference: Some(2e-3),
@@ -31,11 +34,16 @@ impl Gates {
     };
 
     /// For Q8_0 weights with int8 activations: equal where the stored results are not a toss-up.
+    ///
+    /// On one prompt of 95 tokens a correct engine's mean divergence is 0.0108 ± 0.0005 and its
+    /// agreement 83 to 90 positions, by the luck of rounding alone (int8 activations emulated in
+    /// NumPy, inputs of each product moved by 1e-6). The limit per prompt is that mean and three
+    /// deviations; the least agreement is 87 of 95. Mistakes show as 0.09 and more.
     pub const Q8_0: Gates = Gates {
         max_logit_difference: None,
-        min_argmax_share: 0.916,
+        min_argmax_share: 0.9155,
         max_margin_at_divergence: 0.3,
-        max_kl: Some(0.0105),
+        max_kl: Some(0.0125),
     };
 }
 
