@@ -5,10 +5,12 @@ mod options;
 
 use alloc::vec::Vec;
 
+use ops::GgmlType;
 use ops::arena::{Arena, OutOfMemory};
 use ops::lanes::flat;
 use ops::parallel::Cores;
 
+use crate::chat::ChatTemplate;
 use crate::chat::ChatTemplate;
 use crate::config::{Architecture, Config};
 use crate::gguf::{Gguf, read_header};
@@ -38,6 +40,7 @@ pub struct Engine<'a> {
     batch: usize,
     n_logits: usize,
     weight_bytes: u64,
+    type_mix: Vec<(GgmlType, u64)>,
     row: &'a mut [f32],
 }
 
@@ -61,6 +64,8 @@ impl<'a> Engine<'a> {
         let config = Config::from_gguf(&gguf)?;
         check_shapes(&config)?;
         let tokenizer = Tokenizer::from_gguf(&gguf)?;
+        let chat = ChatTemplate::from_gguf(&gguf)?;
+        let type_mix = type_mix(&gguf);
         let chat = ChatTemplate::from_gguf(&gguf)?;
         let before = arena.free_bytes();
         let mut tensors = weights::load(&gguf, &config, source, &mut arena, cores, progress)?;
@@ -98,6 +103,7 @@ impl<'a> Engine<'a> {
             batch,
             n_logits,
             weight_bytes,
+            type_mix,
             row,
         })
     }
@@ -220,6 +226,16 @@ impl<'a> Engine<'a> {
         &self.chat
     }
 
+    /// The model's chat format.
+    pub fn chat(&self) -> &ChatTemplate {
+        &self.chat
+    }
+
+    /// The types of the file's tensors and how many bytes each has, most first.
+    pub fn type_mix(&self) -> &[(GgmlType, u64)] {
+        &self.type_mix
+    }
+
     /// How keys and values are stored.
     pub fn kv_type(&self) -> KvType {
         self.kv.kv_type()
@@ -293,10 +309,25 @@ fn gather(panel: &[ops::lanes::F32x4], n: usize, t: usize, out: &mut [f32]) {
     }
 }
 
+fn type_mix(gguf: &Gguf<'_>) -> Vec<(GgmlType, u64)> {
+    let mut mix: Vec<(GgmlType, u64)> = Vec::new();
+    for tensor in gguf.tensors() {
+        match mix
+            .iter_mut()
+            .find(|(ggml_type, _)| *ggml_type == tensor.ggml_type)
+        {
+            Some((_, bytes)) => *bytes += tensor.len_bytes,
+            None => mix.push((tensor.ggml_type, tensor.len_bytes)),
+        }
+    }
+    mix.sort_by_key(|(_, bytes)| core::cmp::Reverse(*bytes));
+    mix
+}
+
 /// Floats keep a float model's logits; everything else is coarser than halves.
 fn default_kv_type(gguf: &Gguf<'_>) -> KvType {
     match gguf.tensor("blk.0.attn_k.weight") {
-        Some(tensor) if tensor.ggml_type == ops::GgmlType::F32 => KvType::F32,
+        Some(tensor) if tensor.ggml_type == GgmlType::F32 => KvType::F32,
         _ => KvType::F16,
     }
 }
