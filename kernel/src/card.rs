@@ -8,7 +8,6 @@ use alloc::string::String;
 use alloc::vec::Vec;
 use core::fmt;
 
-use drivers::clock::Clock as _;
 use drivers::dma::Caches;
 use drivers::mmio::Mmio;
 use drivers::property::ClockId;
@@ -16,6 +15,7 @@ use drivers::sd::adma::{self, DmaMap, Table};
 use drivers::sd::host::{SdHost, Transfer};
 use drivers::sd::registers::Block;
 use drivers::sd::{CardError, SdCard, Sdhci, sdhci};
+use llm::checked::{Checked, parse_checksum};
 use llm::source::{ModelSource, SourceError};
 use storage::{BlockDevice, Entry, File, Layout, Volume};
 
@@ -25,6 +25,8 @@ use crate::clock::Clock;
 /// Initialisations of a card that answers but fails: contacts bounce when a card is pushed in.
 const TRIES: usize = 3;
 
+/// Longest checksum file: digits, two blanks, and the longest name.
+const CHECKSUM_FILE_BYTES: usize = 1024;
 /// What is read both ways before DMA is relied on.
 const DMA_TEST_BYTES: usize = 4096;
 
@@ -63,23 +65,6 @@ type Controller = Sdhci<Mmio<Block>, Clock, Supply>;
 /// A card as blocks.
 pub struct CardBlocks {
     card: SdCard<Controller>,
-    read_bytes: u64,
-    read_us: u64,
-}
-
-impl CardBlocks {
-    fn new(card: SdCard<Controller>) -> Self {
-        Self {
-            card,
-            read_bytes: 0,
-            read_us: 0,
-        }
-    }
-
-    /// Bytes read since the card was mounted, and how long the reads took.
-    pub fn traffic(&self) -> (u64, u64) {
-        (self.read_bytes, self.read_us)
-    }
 }
 
 impl BlockDevice for CardBlocks {
@@ -90,11 +75,7 @@ impl BlockDevice for CardBlocks {
     }
 
     fn read_blocks(&mut self, first: u64, buf: &mut [u8]) -> Result<(), CardError> {
-        let start_us = Clock.now_us();
-        self.card.read_blocks(first, buf)?;
-        self.read_us += Clock.now_us() - start_us;
-        self.read_bytes += buf.len() as u64;
-        Ok(())
+        self.card.read_blocks(first, buf)
     }
 
     fn is_direct(&self, buf: &[u8]) -> bool {
@@ -137,6 +118,20 @@ fn start(controller: Controller) -> Result<SdCard<Controller>, (CardError, Contr
 pub enum Error {
     /// Slot, card, volume or file: the sentence says which.
     Storage(storage::Error<CardError>),
+    /// A model is not what its checksum file says.
+    Checksum {
+        /// The model's name.
+        name: String,
+        /// What the checksum file says.
+        expected: u32,
+        /// What the model has.
+        found: u32,
+    },
+    /// A checksum file without a checksum.
+    NoChecksum {
+        /// The checksum file's name.
+        name: String,
+    },
     /// A file that is to be read whole is longer than it may be.
     TooLong {
         /// Its name.
@@ -152,6 +147,18 @@ impl fmt::Display for Error {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             Self::Storage(error) => error.fmt(f),
+            Self::Checksum {
+                name,
+                expected,
+                found,
+            } => write!(
+                f,
+                "{name} is damaged: its CRC-32C is {found:08x}, its checksum file says {expected:08x}: copy it again"
+            ),
+            Self::NoChecksum { name } => write!(
+                f,
+                "{name} does not begin with eight hexadecimal digits: write it again or delete it"
+            ),
             Self::TooLong {
                 name,
                 len_bytes,
@@ -234,7 +241,7 @@ impl Slot {
                 }
             }
         };
-        let mut blocks = CardBlocks::new(card);
+        let mut blocks = CardBlocks { card };
         match Layout::read(&mut blocks) {
             Ok(layout) => {
                 self.volume = Some(Volume::new(blocks, layout));
@@ -252,15 +259,62 @@ impl Slot {
         Ok(self.volume()?.list_models()?)
     }
 
-    /// Opens a file of the root directory for reading at any offset.
-    pub fn open(&mut self, name: &str) -> Result<CardFile<'_>, Error> {
+    /// Lets `read` read the model `name`, and compares its checksum if there is one on the card and
+    /// `read` has gone through the file.
+    pub fn read_model(
+        &mut self,
+        name: &str,
+        read: &mut dyn FnMut(&mut dyn ModelSource),
+    ) -> Result<(), Error> {
+        let expected = self.checksum_of(name)?;
         let volume = self.volume()?;
         let file = volume.open(name)?;
-        Ok(CardFile {
+        let mut source = CardFile {
             volume,
             file,
             error: None,
-        })
+        };
+        let found = match expected {
+            None => {
+                read(&mut source);
+                None
+            }
+            Some(_) => {
+                let mut checked = Checked::new(&mut source);
+                read(&mut checked);
+                // Whoever has read so much has loaded the model; the rest is padding.
+                let rest = checked.len_bytes() / 16 + (64 << 10);
+                if checked.unread_bytes() <= rest {
+                    checked.finish().ok()
+                } else {
+                    None
+                }
+            }
+        };
+        if let Some(error) = source.error {
+            return Err(error);
+        }
+        match (expected, found) {
+            (Some(expected), Some(found)) if expected != found => Err(Error::Checksum {
+                name: source.file.name().into(),
+                expected,
+                found,
+            }),
+            _ => Ok(()),
+        }
+    }
+
+    /// What `<name>.crc32c` says, if it is there.
+    fn checksum_of(&mut self, name: &str) -> Result<Option<u32>, Error> {
+        let name = alloc::format!("{name}.crc32c");
+        match self.read(&name, CHECKSUM_FILE_BYTES) {
+            Ok(bytes) => match parse_checksum(&bytes) {
+                Some(checksum) => Ok(Some(checksum)),
+                None => Err(Error::NoChecksum { name }),
+            },
+            Err(Error::Storage(storage::Error::NotFound { .. })) => Ok(None),
+            Err(error) => Err(error),
+        }
     }
 
     /// Reads a whole file of at most `limit_bytes`.
@@ -281,27 +335,11 @@ impl Slot {
 }
 
 /// An open file of the card: where a model comes from.
-pub struct CardFile<'a> {
+struct CardFile<'a> {
     volume: &'a mut Volume<CardBlocks>,
     file: File,
-    error: Option<Error>,
-}
-
-impl CardFile<'_> {
-    /// Name, as the card spells it.
-    pub fn name(&self) -> &str {
-        self.file.name()
-    }
-
-    /// Bytes read since the card was mounted, and the microseconds that took.
-    pub fn traffic(&self) -> (u64, u64) {
-        self.volume.device().traffic()
-    }
-
     /// The whole story of the last read that failed; a [`SourceError`] has only a phrase of it.
-    pub fn take_error(&mut self) -> Option<Error> {
-        self.error.take()
-    }
+    error: Option<Error>,
 }
 
 impl ModelSource for CardFile<'_> {

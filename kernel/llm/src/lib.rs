@@ -7,6 +7,7 @@ extern crate alloc;
 
 pub mod blocks;
 pub mod chat;
+pub mod checked;
 pub mod config;
 pub mod engine;
 pub mod gguf;

@@ -163,13 +163,7 @@ impl session::Platform for Machine {
         name: &str,
         read: &mut dyn FnMut(&mut dyn ModelSource),
     ) -> Result<(), card::Error> {
-        let mut slot = self.slot.borrow_mut();
-        let mut file = slot.open(name)?;
-        read(&mut file);
-        match file.take_error() {
-            Some(error) => Err(error),
-            None => Ok(()),
-        }
+        self.slot.borrow_mut().read_model(name, read)
     }
 
     fn options_file(&self) -> Result<Option<String>, card::Error> {

@@ -7,6 +7,8 @@
 #![allow(clippy::wildcard_imports, reason = "the instruction set")]
 
 pub mod attention;
+#[cfg(target_feature = "crc")]
+pub mod crc32c;
 pub mod elementwise;
 pub mod exp;
 mod load;

@@ -1,0 +1,232 @@
+//! A model file whose checksum is taken while it is read.
+//!
+//! A loader reads header and tensors in the order that suits it and leaves the padding between them
+//! out. Each read's CRC-32C is kept with its place; at the end the gaps are read, and the checksums of
+//! all pieces are joined into the file's. So the file crosses the card's bus once.
+
+use alloc::vec::Vec;
+use core::ops::Range;
+
+use ops::crc32c::{Crc32c, join};
+
+use crate::source::{ModelSource, SourceError};
+
+/// Bytes read at once to fill a gap.
+const GAP_BYTES: usize = 64 << 10;
+
+/// A piece of the file that was read.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+struct Piece {
+    start: u64,
+    end: u64,
+    crc: u32,
+}
+
+/// A source that takes the checksum of what is read from it.
+pub struct Checked<'s> {
+    source: &'s mut dyn ModelSource,
+    /// In order, apart from each other.
+    pieces: Vec<Piece>,
+}
+
+impl<'s> Checked<'s> {
+    /// Watches `source`.
+    pub fn new(source: &'s mut dyn ModelSource) -> Self {
+        Self {
+            source,
+            pieces: Vec::new(),
+        }
+    }
+
+    /// Bytes of the file that have not been read yet.
+    pub fn unread_bytes(&self) -> u64 {
+        let read: u64 = self.pieces.iter().map(|p| p.end - p.start).sum();
+        self.source.len_bytes() - read
+    }
+
+    /// Reads what is missing; the CRC-32C of the whole file.
+    ///
+    /// # Errors
+    /// The source's.
+    pub fn finish(mut self) -> Result<u32, SourceError> {
+        let len = self.source.len_bytes();
+        let mut buf = Vec::new();
+        while let Some(gap) = self.first_gap(len) {
+            let n = (gap.end - gap.start).min(GAP_BYTES as u64) as usize;
+            buf.resize(n.max(buf.len()), 0);
+            self.read_at(gap.start, &mut buf[..n])?;
+        }
+        Ok(self
+            .pieces
+            .first()
+            .map_or(Crc32c::new().value(), |piece| piece.crc))
+    }
+
+    fn first_gap(&self, len: u64) -> Option<Range<u64>> {
+        let (start, end) = match *self.pieces.as_slice() {
+            [] => (0, len),
+            [first, ..] if first.start > 0 => (0, first.start),
+            [first] => (first.end, len),
+            [first, second, ..] => (first.end, second.start),
+        };
+        (start < end).then_some(start..end)
+    }
+
+    /// Takes note of `bytes` at `offset`; of what was read before, the first time counts.
+    fn note(&mut self, offset: u64, bytes: &[u8]) {
+        let end = offset + bytes.len() as u64;
+        let mut at = offset;
+        while at < end {
+            let next = self.pieces.partition_point(|p| p.end <= at);
+            let stop = match self.pieces.get(next) {
+                Some(piece) if piece.start <= at => {
+                    at = piece.end;
+                    continue;
+                }
+                Some(piece) => piece.start.min(end),
+                None => end,
+            };
+            let mut crc = Crc32c::new();
+            crc.update(&bytes[(at - offset) as usize..(stop - offset) as usize]);
+            self.insert(
+                next,
+                Piece {
+                    start: at,
+                    end: stop,
+                    crc: crc.value(),
+                },
+            );
+            at = stop;
+        }
+    }
+
+    /// Puts `piece` before the piece `next`, joined with its neighbours where they touch.
+    fn insert(&mut self, next: usize, piece: Piece) {
+        self.pieces.insert(next, piece);
+        self.join_with_next(next);
+        if next > 0 {
+            self.join_with_next(next - 1);
+        }
+    }
+
+    fn join_with_next(&mut self, i: usize) {
+        if let [a, b, ..] = self.pieces[i..]
+            && a.end == b.start
+        {
+            self.pieces[i] = Piece {
+                start: a.start,
+                end: b.end,
+                crc: join(a.crc, b.crc, b.end - b.start),
+            };
+            self.pieces.remove(i + 1);
+        }
+    }
+}
+
+impl ModelSource for Checked<'_> {
+    fn len_bytes(&self) -> u64 {
+        self.source.len_bytes()
+    }
+
+    fn read_at(&mut self, offset: u64, buf: &mut [u8]) -> Result<(), SourceError> {
+        self.source.read_at(offset, buf)?;
+        self.note(offset, buf);
+        Ok(())
+    }
+}
+
+/// The checksum in a `.crc32c` file: eight hexadecimal digits, then a blank and the name, or nothing.
+pub fn parse_checksum(file: &[u8]) -> Option<u32> {
+    let (digits, rest) = file.split_at_checked(8)?;
+    if !digits.iter().all(u8::is_ascii_hexdigit)
+        || rest.first().is_some_and(|b| b.is_ascii_alphanumeric())
+    {
+        return None;
+    }
+    u32::from_str_radix(core::str::from_utf8(digits).ok()?, 16).ok()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn file() -> Vec<u8> {
+        (0..200_000u32)
+            .map(|i| (i.wrapping_mul(i) >> 7) as u8)
+            .collect()
+    }
+
+    fn crc32c(bytes: &[u8]) -> u32 {
+        let mut crc = Crc32c::new();
+        crc.update(bytes);
+        crc.value()
+    }
+
+    /// Reads these ranges in this order; the checksum and how much was left for the end.
+    fn read(ranges: &[Range<usize>]) -> (u32, u64) {
+        let file = file();
+        let mut source = file.as_slice();
+        let mut checked = Checked::new(&mut source);
+        assert_eq!(checked.len_bytes(), file.len() as u64);
+        for range in ranges {
+            let mut buf = alloc::vec![0; range.len()];
+            checked.read_at(range.start as u64, &mut buf).unwrap();
+            assert_eq!(buf, file[range.clone()]);
+        }
+        let unread = checked.unread_bytes();
+        (checked.finish().unwrap(), unread)
+    }
+
+    #[test]
+    fn any_order_gives_the_files_checksum() {
+        let whole = crc32c(&file());
+        assert_eq!(read(&[]), (whole, 200_000));
+        assert_eq!(read(&[0..200_000]), (whole, 0));
+        assert_eq!(read(&[0..10, 10..20, 20..200_000]), (whole, 0));
+        assert_eq!(read(&[100_000..200_000, 0..100_000]), (whole, 0));
+        assert_eq!(read(&[5..10, 100..200, 199_000..199_999]), (whole, 198_896));
+    }
+
+    #[test]
+    fn what_is_read_twice_counts_once() {
+        let whole = crc32c(&file());
+        assert_eq!(read(&[0..100, 50..150, 0..200_000]), (whole, 0));
+        assert_eq!(read(&[10..20, 30..40, 0..50, 35..60]), (whole, 199_940));
+        assert_eq!(read(&[0..100, 0..100, 20..30]), (whole, 199_900));
+    }
+
+    #[test]
+    fn a_changed_byte_changes_the_checksum() {
+        let mut bytes = file();
+        bytes[150_000] ^= 1;
+        let mut source = bytes.as_slice();
+        let found = Checked::new(&mut source).finish().unwrap();
+        assert_ne!(found, crc32c(&file()));
+    }
+
+    #[test]
+    fn an_empty_file_and_a_failing_source() {
+        let mut empty: &[u8] = &[];
+        assert_eq!(Checked::new(&mut empty).finish(), Ok(0));
+        let mut source: &[u8] = &[1, 2, 3];
+        let mut checked = Checked::new(&mut source);
+        assert!(checked.read_at(2, &mut [0; 2]).is_err());
+        assert_eq!(checked.unread_bytes(), 3);
+    }
+
+    #[test]
+    fn checksum_files() {
+        assert_eq!(parse_checksum(b"e3069283  model.gguf\n"), Some(0xE306_9283));
+        assert_eq!(parse_checksum(b"E3069283"), Some(0xE306_9283));
+        assert_eq!(parse_checksum(b"e3069283\r\n"), Some(0xE306_9283));
+        for bad in [
+            &b""[..],
+            b"e306928",
+            b"e30692831",
+            b"+3069283",
+            b"model.gguf e3069283",
+        ] {
+            assert_eq!(parse_checksum(bad), None);
+        }
+    }
+}
