@@ -33,6 +33,10 @@ pub enum Command<'a> {
     Models,
     /// Loads a model file, by name or by number in the list.
     Load(&'a str),
+    /// Measures memory bandwidth.
+    Membw,
+    /// Measures prefill and decode; the number of runs.
+    Bench(Option<usize>),
     /// Continues a text without the chat template.
     Raw(&'a str),
 }
@@ -105,6 +109,8 @@ pub const COMMANDS: &[(&str, &str)] = &[
     ("/models", "the model files on the card"),
     ("/load NAME", "loads a model file, by name or number"),
     ("/raw TEXT", "continues TEXT without the chat template"),
+    ("/membw", "measures memory bandwidth"),
+    ("/bench [RUNS]", "measures prefill and decode"),
     ("/reboot", "restarts the board"),
 ];
 
@@ -166,6 +172,10 @@ pub fn parse(line: &str) -> Result<Line<'_>, CommandError> {
         ),
         "load" => Command::Load(argument.ok_or(CommandError::NeedsArgument { usage })?),
         "raw" => Command::Raw(argument.ok_or(CommandError::NeedsArgument { usage })?),
+        "bench" => Command::Bench(match argument {
+            Some(runs) => Some(runs.parse().map_err(|_| bad(runs))?),
+            None => None,
+        }),
         // The rest takes nothing, and says so rather than ignore what was typed.
         _ => match (argument, lower.as_str()) {
             (Some(argument), _) => return Err(bad(argument)),
@@ -174,6 +184,7 @@ pub fn parse(line: &str) -> Result<Line<'_>, CommandError> {
             (None, "reset") => Command::Reset,
             (None, "reboot") => Command::Reboot,
             (None, "models") => Command::Models,
+            (None, "membw") => Command::Membw,
             (None, _) => {
                 return Err(CommandError::Unknown {
                     name: name.to_string(),
@@ -266,6 +277,14 @@ mod tests {
             Err(CommandError::NeedsArgument {
                 usage: "/load NAME"
             })
+        );
+        assert!(matches!(
+            parse("/bench many"),
+            Err(CommandError::BadArgument { .. })
+        ));
+        assert_eq!(
+            parse("/bench 3"),
+            Ok(Line::Command(Command::Bench(Some(3))))
         );
         assert!(matches!(
             parse("/reset now"),

@@ -5,16 +5,19 @@
 
 mod answer;
 mod banner;
+mod bench;
 mod events;
 mod generate;
 mod inbox;
 mod info;
 mod load;
+mod membw;
 mod model;
 mod outcome;
 mod person;
 mod platform;
 mod program;
+mod samples;
 mod screen;
 mod seat;
 mod shell;

@@ -72,7 +72,7 @@ impl Default for Settings {
             min_p: 0.05,
             repeat_penalty: 1.0,
             seed: None,
-            max_tokens: None,
+            max_tokens: Some(512),
             system: None,
             stats: true,
             columns: 80,

@@ -11,6 +11,7 @@
 
 pub mod activations;
 pub mod arena;
+pub mod bandwidth;
 pub mod crc32c;
 pub mod dispatch;
 pub mod float;

@@ -201,6 +201,10 @@ impl session::Platform for Machine {
         errors.overruns + errors.damaged + errors.dropped
     }
 
+    fn irqs_taken(&self) -> u32 {
+        board::irqs_taken()
+    }
+
     fn mark(&self, phase: Phase) {
         match phase {
             Phase::Other => hint::idle(),

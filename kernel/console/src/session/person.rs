@@ -9,30 +9,36 @@ use super::platform::Platform;
 use super::screen::{Size, say};
 use super::seat::Seat;
 use super::shell::{Asked, Exit, Next, Shell};
-use crate::command::{self, COMMANDS, Command, Line};
+use crate::command::{self, COMMANDS, Command};
 use crate::json::{Id, LogitsRequest};
 use crate::settings::{Effect, Setting};
 use alloc::string::String;
 use alloc::vec::Vec;
 use llm::tokenizer::TokenId;
+use ops::arena::Line;
 
 impl<P: Platform> Shell<'_, P> {
     /// Answers a line.
-    pub(super) fn person(&mut self, line: &str, seat: Option<&mut Seat<'_>>) -> Option<Next> {
+    pub(super) fn person(
+        &mut self,
+        line: &str,
+        seat: Option<&mut Seat<'_>>,
+        scratch: &mut [Line],
+    ) -> Option<Next> {
         match command::parse(line) {
-            Ok(Line::Blank) => None,
-            Ok(Line::Text(text)) => {
+            Ok(command::Line::Blank) => None,
+            Ok(command::Line::Text(text)) => {
                 match seat {
                     Some(seat) => self.converse(text, seat),
                     // The list at the start is a menu: a number picks.
                     None if text.trim().parse::<usize>().is_ok() => {
-                        return self.command(Command::Load(text.trim()), None);
+                        return self.command(Command::Load(text.trim()), None, scratch);
                     }
                     None => self.no_model(),
                 }
                 None
             }
-            Ok(Line::Command(command)) => self.command(command, seat),
+            Ok(command::Line::Command(command)) => self.command(command, seat, scratch),
             Err(error) => {
                 say!(self.screen, "{error}");
                 None
@@ -40,7 +46,12 @@ impl<P: Platform> Shell<'_, P> {
         }
     }
 
-    fn command(&mut self, command: Command<'_>, seat: Option<&mut Seat<'_>>) -> Option<Next> {
+    fn command(
+        &mut self,
+        command: Command<'_>,
+        seat: Option<&mut Seat<'_>>,
+        scratch: &mut [Line],
+    ) -> Option<Next> {
         match command {
             Command::Help => self.help(),
             Command::Info => {
@@ -58,6 +69,11 @@ impl<P: Platform> Shell<'_, P> {
                 }
                 say!(self.screen, "the conversation is forgotten");
             }
+            Command::Membw => self.membw(scratch),
+            Command::Bench(runs) => match seat {
+                Some(seat) => self.bench(runs, seat),
+                None => self.no_model(),
+            },
             Command::Reboot => return Some(Next::Exit(Exit::Reboot)),
             Command::System(None) => self.show_system(seat.as_deref()),
             Command::System(Some(text)) => self.set("system", text, seat),

@@ -177,6 +177,10 @@ pub trait Platform {
     fn lost_bytes(&self) -> u32 {
         0
     }
+    /// Interrupts taken since the start: the same before and after a measurement, or it is void.
+    fn irqs_taken(&self) -> u32 {
+        0
+    }
     /// Says where the work stands.
     fn mark(&self, phase: Phase) {
         let _ = phase;

@@ -15,10 +15,16 @@ use crate::settings::{Effect, Setting};
 use alloc::string::String;
 use alloc::vec::Vec;
 use llm::tokenizer::TokenId;
+use ops::arena::Line;
 
 impl<P: Platform> Shell<'_, P> {
     /// Answers a request line.
-    pub(super) fn program(&mut self, line: &[u8], seat: Option<&mut Seat<'_>>) -> Option<Next> {
+    pub(super) fn program(
+        &mut self,
+        line: &[u8],
+        seat: Option<&mut Seat<'_>>,
+        scratch: &mut [Line],
+    ) -> Option<Next> {
         let Request { id, op } = match Request::parse(line) {
             Ok(request) => request,
             Err((id, error)) => {
@@ -88,6 +94,7 @@ impl<P: Platform> Shell<'_, P> {
                 done();
                 return Some(Next::Exit(Exit::Reboot));
             }
+            Op::Membw(request) => self.membw_events(&events, &id, request, scratch),
             op => match seat {
                 Some(seat) => self.ask_model(op, &id, seat),
                 None => events.error(
@@ -164,6 +171,7 @@ impl<P: Platform> Shell<'_, P> {
                 Ok(ids) => self.answer_program(&ids, true, &sampling, logits, id, seat),
                 Err(error) => events.error(error.code(), error),
             },
+            Op::Bench(request) => self.bench_events(&events, id, request, seat),
             // The other ops were answered before.
             _ => {}
         }

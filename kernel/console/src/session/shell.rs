@@ -86,26 +86,36 @@ pub fn run<P: Platform>(platform: &P, ram: &mut [Line]) -> Exit {
     if !shell.settings.quiet {
         banner::board(screen, platform.facts());
     }
+    let (ram, scratch) = set_aside(ram);
     let mut next = load::first(&shell).map(|name| (name, Asked::Start));
     loop {
         // The model before is gone here, and all of the RAM is free again.
         let seat = next.and_then(|(name, asked)| load::load(&shell, ram, &name, &asked));
-        match shell.serve(seat) {
+        match shell.serve(seat, scratch) {
             Next::Load { name, asked } => next = Some((name, asked)),
             Next::Exit(exit) => return exit,
         }
     }
 }
 
+/// Memory for measurements and for the selftest: far more than the caches hold, and little of the RAM.
+const SCRATCH_BYTES: usize = 32 << 20;
+
+/// Cuts the scratch memory off.
+fn set_aside(ram: &mut [Line]) -> (&mut [Line], &mut [Line]) {
+    let scratch = (SCRATCH_BYTES / Line::BYTES).min(ram.len() / 2);
+    ram.split_at_mut(ram.len() - scratch)
+}
+
 impl<P: Platform> Shell<'_, P> {
-    fn serve(&mut self, mut seat: Option<Seat<'_>>) -> Next {
+    fn serve(&mut self, mut seat: Option<Seat<'_>>, scratch: &mut [Line]) -> Next {
         loop {
             let input = self.inbox.borrow_mut().next();
             self.report_lost();
             let next = match input {
                 None => Some(Next::Exit(Exit::End)),
-                Some(Input::Line(line)) => self.person(&line, seat.as_mut()),
-                Some(Input::Json(line)) => self.program(&line, seat.as_mut()),
+                Some(Input::Line(line)) => self.person(&line, seat.as_mut(), scratch),
+                Some(Input::Json(line)) => self.program(&line, seat.as_mut(), scratch),
                 Some(input) => {
                     self.refuse(&input);
                     None

@@ -74,6 +74,9 @@ pub struct Board {
     pub files: Option<Vec<(&'static str, Vec<u8>)>>,
     pub options: Option<&'static str>,
     pub command_line: &'static str,
+    /// What the interrupt count grows by each time that it is read.
+    pub irqs_per_look: u32,
+    irqs: Cell<u32>,
     cores: OneCore,
     facts: BoardFacts,
     now_us: Cell<u64>,
@@ -91,6 +94,8 @@ impl Board {
             files: Some(files),
             options: None,
             command_line: "pilm.columns=1000",
+            irqs_per_look: 0,
+            irqs: Cell::new(0),
             cores: OneCore::new(),
             facts: BoardFacts {
                 version: "0.0.0 (test)".into(),
@@ -158,6 +163,10 @@ impl Platform for Board {
     }
     fn command_line(&self) -> &str {
         self.command_line
+    }
+    fn irqs_taken(&self) -> u32 {
+        self.irqs.set(self.irqs.get() + self.irqs_per_look);
+        self.irqs.get()
     }
     fn entropy(&self) -> u64 {
         7
