@@ -11,7 +11,6 @@ use ops::lanes::flat;
 use ops::parallel::Cores;
 
 use crate::chat::ChatTemplate;
-use crate::chat::ChatTemplate;
 use crate::config::{Architecture, Config};
 use crate::gguf::{Gguf, read_header};
 use crate::kv_cache::{KvCache, KvType};
@@ -64,7 +63,6 @@ impl<'a> Engine<'a> {
         let config = Config::from_gguf(&gguf)?;
         check_shapes(&config)?;
         let tokenizer = Tokenizer::from_gguf(&gguf)?;
-        let chat = ChatTemplate::from_gguf(&gguf)?;
         let type_mix = type_mix(&gguf);
         let chat = ChatTemplate::from_gguf(&gguf)?;
         let before = arena.free_bytes();
@@ -219,11 +217,6 @@ impl<'a> Engine<'a> {
     /// The model's tokenizer.
     pub fn tokenizer(&self) -> &Tokenizer {
         &self.tokenizer
-    }
-
-    /// The model's chat format.
-    pub fn chat(&self) -> &ChatTemplate {
-        &self.chat
     }
 
     /// The model's chat format.
