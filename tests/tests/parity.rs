@@ -83,10 +83,11 @@ fn logits_are_those_of_the_host_with_one_to_four_cores() {
                 &mut session,
                 json!({"op": "set", "key": "cores", "value": cores}),
             );
+            ask(&mut session, json!({"op": "reset"}));
             let request = json!({"op": "complete", "ids": ids, "max_tokens": 0,
                 "logits_crc32c": true, "logits_positions": "all"});
             let (found, _) = checksums(&mut session, request);
-            assert!(found == expected, "{} on {cores} cores", model.name);
+            assert_eq!(found, expected, "{} on {cores} cores", model.name);
         }
     }
     assert_clean_log(&mut session);

@@ -14,8 +14,8 @@ const BOARD_PACKAGES: [&str; 8] = [
 ];
 
 /// A question to the default model, and the answer that 8-bit weights give at temperature 0.
-const QUESTION: &str = "What is the capital of France?";
-const ANSWER: &str = "The capital of France is Paris.";
+const QUESTION: &str = "What is gravity?";
+const ANSWER: &str = "Gravity is a fundamental concept in physics that describes the curvature of spacetime caused by the presence of mass. It's a";
 
 /// Runs every check; the first failure ends it.
 ///

@@ -16,7 +16,7 @@ use std::process;
 use std::time::{Duration, Instant};
 
 /// What is asked when nothing else is.
-const DEMO_QUESTION: &str = "What is the capital of France?";
+const DEMO_QUESTION: &str = "What is gravity?";
 /// For loading the model and for the demo answer, on a slow host.
 const PATIENCE: Duration = Duration::from_secs(600);
 
@@ -120,7 +120,7 @@ fn answer(voice: Voice, pi: Qemu, request: Value) -> Result<()> {
     let session = Session::wait_for_prompt(pi);
     bar.finish_and_clear();
     let mut session = session?;
-    voice.say(session.boot_text().trim_end_matches(PROMPT).trim());
+    voice.say(as_shown(session.boot_text().trim_end_matches(PROMPT)));
     let mut waiting = Some(voice.spinner("Reading the prompt"));
     let result = session.ask_with(request, &mut |event| {
         if let Some(bar) = waiting.take() {
@@ -136,8 +136,23 @@ fn answer(voice: Voice, pi: Qemu, request: Value) -> Result<()> {
     }
     let done = result?;
     println!();
-    voice.say(format!("{} {}", done["usage"], done["timing"]));
+    let usage = &done["usage"];
+    voice.say(format!(
+        "[{} prompt tokens, {} answer tokens, ended by {}]",
+        usage["prompt_tokens"],
+        usage["completion_tokens"],
+        done["finish_reason"].as_str().unwrap_or("nothing")
+    ));
     Ok(())
+}
+
+/// What a terminal shows of `text` in the end: of a line that is written over, its last state.
+fn as_shown(text: &str) -> String {
+    let lines = text.trim().lines().map(|line| {
+        let mut states = line.split('\r').map(str::trim_end);
+        states.rfind(|state| !state.is_empty()).unwrap_or_default()
+    });
+    lines.collect::<Vec<_>>().join("\n")
 }
 
 /// Types a question as a person would, shows what the board says, and gives the console to the person.
@@ -195,5 +210,16 @@ impl Drop for RunCard {
     fn drop(&mut self) {
         // left behind it costs room in target/ and nothing else
         let _ = fs::remove_file(&self.path);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_line_that_is_written_over_is_shown_once() {
+        let text = "\r\nPiLM\r\nloading 1 of 2  \rloading 2 of 2  \r\n";
+        assert_eq!(as_shown(text), "PiLM\nloading 2 of 2");
     }
 }
