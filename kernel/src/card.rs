@@ -368,10 +368,15 @@ impl fmt::Display for Slot {
             return write!(f, "{}: nothing mounted", self.controller());
         };
         let card = &volume.device().card;
-        let name = core::str::from_utf8(&card.cid().name).unwrap_or("?");
+        // The name comes from the card: nothing in it may steer the terminal.
+        let name = card
+            .cid()
+            .name
+            .map(|b| if b.is_ascii_graphic() { b } else { b' ' });
+        let name = core::str::from_utf8(&name).unwrap_or_default().trim();
         write!(
             f,
-            "{}: {name:?}, {} MiB, {} lines at {} MHz{}, {}; {} of {} MiB",
+            "{}: {name} of {} MiB, {} lines at {} MHz{}, {}; {} of {} MiB",
             self.controller(),
             card.n_blocks() >> 11,
             card.n_data_lines(),
@@ -388,9 +393,19 @@ impl fmt::Display for Slot {
             volume.geometry().fat_type,
             volume.len_bytes() >> 20,
         )?;
-        let retries = card.counters().retries;
-        if retries > 0 {
-            write!(f, "; {retries} reads repeated")?;
+        if let Some(free) = volume.free_bytes() {
+            write!(f, ", {} MiB free", free >> 20)?;
+        }
+        let counters = card.counters();
+        if counters.retries > 0 {
+            write!(
+                f,
+                "; {} reads repeated ({} for CRC errors, {} for time-outs)",
+                counters.retries, counters.crc_errors, counters.timeouts
+            )?;
+        }
+        if !volume.was_ejected_cleanly() {
+            f.write_str("; not ejected cleanly by its last writer: files may be damaged")?;
         }
         Ok(())
     }

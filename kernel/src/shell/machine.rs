@@ -140,6 +140,7 @@ impl session::Platform for Machine {
             heap_used_bytes: Some(heap.used_bytes),
             heap_bytes: Some(heap.total_bytes),
             stacks: stacks.collect(),
+            card: Some(self.slot.borrow().to_string()),
         }
     }
 

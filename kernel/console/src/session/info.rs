@@ -121,6 +121,9 @@ pub(super) fn show(
     for (core, (used, size)) in health.stacks.iter().enumerate() {
         say!(screen, "stack {core}  at most {used} of {size} bytes used");
     }
+    if let Some(card) = &health.card {
+        say!(screen, "card     {card}");
+    }
     match model {
         None => say!(
             screen,
@@ -200,7 +203,8 @@ pub(super) fn write(
             .field("celsius", health.celsius)
             .field("throttled", health.throttled)
             .field("heap_used_bytes", health.heap_used_bytes)
-            .field("heap_bytes", health.heap_bytes);
+            .field("heap_bytes", health.heap_bytes)
+            .field("card", health.card.as_deref());
         object.array("stacks", |stacks| {
             for &(used, size) in &health.stacks {
                 stacks.object(|stack| {

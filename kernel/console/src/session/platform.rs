@@ -80,6 +80,8 @@ pub struct Health {
     pub heap_bytes: Option<usize>,
     /// Most bytes of its stack that each core has used, and how many it has.
     pub stacks: Vec<(usize, usize)>,
+    /// The card in one line: controller, card, mode, volume.
+    pub card: Option<String>,
 }
 
 /// More cores than any machine of this kind has.
