@@ -55,7 +55,11 @@ fn for_tiles<W, X, const NT: usize>(
     {
         for (x, out) in x.chunks_exact(x_len).zip(out.chunks_mut(NT)) {
             let products = tile(group, x);
-            out.copy_from_slice(&products[..out.len()]);
+            // A whole tile is stored from registers, a part by a call.
+            match out.as_mut_array::<NT>() {
+                Some(out) => *out = products,
+                None => out.copy_from_slice(&products[..out.len()]),
+            }
         }
     }
 }

@@ -1,7 +1,9 @@
-//! Whether the kernels of this machine give the definition's bits, on seeded data and on edges.
+//! Whether the kernels of this machine give the definition's bits, on seeded data and on edges, and how
+//! far they are from the truth ([`accuracy`]).
 //!
 //! The host's tests, the on-target test image and the firmware's `/selftest` all run this.
 
+pub mod accuracy;
 mod attention;
 mod matmul;
 mod random;
