@@ -97,7 +97,24 @@ fn with_tables<R>(change: impl FnOnce(&mut PageTables<'_>) -> R) -> R {
 /// # Errors
 /// See [`PageTables::map`].
 pub unsafe fn map(range: Range<u64>, memory: Memory) -> Result<(), MapError> {
-    let result = with_tables(|tables| tables.map(range, memory));
+    let physical_addr = range.start;
+    // SAFETY: the caller's.
+    unsafe { map_at(range, physical_addr, memory) }
+}
+
+/// Maps `range`, which was not mapped before, onto as many addresses from `physical_addr` on.
+///
+/// # Safety
+/// As for [`map`], of the physical addresses.
+///
+/// # Errors
+/// See [`PageTables::map_at`].
+pub unsafe fn map_at(
+    range: Range<u64>,
+    physical_addr: u64,
+    memory: Memory,
+) -> Result<(), MapError> {
+    let result = with_tables(|tables| tables.map_at(range, physical_addr, memory));
     // SAFETY: barriers only. An invalid entry is never cached, so no TLB maintenance is needed; the
     // walker must see the stores before the next access, and that access must not have been fetched.
     unsafe { asm!("dsb ishst", "isb", options(nostack)) };

@@ -1,6 +1,6 @@
 //! Translation tables: ranges of addresses to descriptors. Pure, so that the host tests it.
 //!
-//! An identity map of 36 bits in three levels of 4 KiB tables:
+//! 36 bits in three levels of 4 KiB tables:
 //!
 //! ```text
 //! address  35..30   29..21   20..12   11..0
@@ -131,9 +131,11 @@ pub struct Mapping {
     pub memory: Memory,
     /// Bytes of the page or block: 4 KiB or 2 MiB.
     pub bytes: u64,
+    /// The physical address of the page or block.
+    pub physical_addr: u64,
 }
 
-/// An identity map built in a pool of tables; the first one is the root.
+/// A map built in a pool of tables; the first one is the root.
 pub struct PageTables<'a> {
     tables: &'a mut [Table],
     base_addr: u64,
@@ -163,14 +165,31 @@ impl<'a> PageTables<'a> {
     /// # Errors
     /// See [`MapError`]; what was mapped before the failing address stays mapped.
     pub fn map(&mut self, range: Range<u64>, memory: Memory) -> Result<(), MapError> {
+        let physical_addr = range.start;
+        self.map_at(range, physical_addr, memory)
+    }
+
+    /// Maps the addresses of `range` onto as many from `physical_addr` on.
+    ///
+    /// # Errors
+    /// As for [`PageTables::map`]; [`MapError::Unaligned`] also for `physical_addr`.
+    pub fn map_at(
+        &mut self,
+        range: Range<u64>,
+        physical_addr: u64,
+        memory: Memory,
+    ) -> Result<(), MapError> {
         check(&range)?;
+        check(&(physical_addr..physical_addr.saturating_add(range.end - range.start)))?;
         let mut addr = range.start;
         while addr < range.end {
             let level2 = self.table_below(0, level1_index(addr), addr)?;
             let slot = level2_index(addr);
-            let whole_block = addr.is_multiple_of(BLOCK_BYTES) && range.end - addr >= BLOCK_BYTES;
+            let physical = physical_addr + (addr - range.start);
+            let whole_block =
+                (addr | physical).is_multiple_of(BLOCK_BYTES) && range.end - addr >= BLOCK_BYTES;
             if whole_block && self.tables[level2].0[slot] == 0 {
-                self.tables[level2].0[slot] = addr | memory.attributes() | BLOCK;
+                self.tables[level2].0[slot] = physical | memory.attributes() | BLOCK;
                 addr += BLOCK_BYTES;
                 continue;
             }
@@ -179,7 +198,7 @@ impl<'a> PageTables<'a> {
             if *page != 0 {
                 return Err(MapError::Occupied { addr });
             }
-            *page = addr | memory.attributes() | TABLE_OR_PAGE;
+            *page = physical | memory.attributes() | TABLE_OR_PAGE;
             addr += PAGE_BYTES;
         }
         Ok(())
@@ -304,7 +323,11 @@ fn mapping(leaf: u64, bytes: u64) -> Mapping {
     } else {
         Memory::Data
     };
-    Mapping { memory, bytes }
+    Mapping {
+        memory,
+        bytes,
+        physical_addr: leaf & ADDR_MASK,
+    }
 }
 
 fn level1_index(addr: u64) -> usize {
@@ -389,6 +412,9 @@ mod tests {
             tables
                 .map(0x1_0000_0000..0x2_0000_0000, Memory::Data)
                 .unwrap();
+            tables
+                .map_at(0x4_0000_0000..0x5_E000_0000, 0x2_0000_0000, Memory::Data)
+                .unwrap();
             assert!(tables.tables_used() + 4 <= crate::POOL_TABLES);
             assert_eq!(tables.lookup(0x3B40_0000), None, "VideoCore memory");
             assert_eq!(
@@ -396,6 +422,34 @@ mod tests {
                 Some(Memory::Device)
             );
             assert!(tables.lookup(0x1_FFFF_FFFF).is_some());
+        });
+    }
+
+    #[test]
+    fn addresses_may_differ_from_physical_ones() {
+        with_tables(8, |tables| {
+            let window = 0x4_0000_0000..0x4_0060_0000;
+            tables
+                .map_at(window, 0x1234_0000_u64 & !(BLOCK_BYTES - 1), Memory::Data)
+                .unwrap();
+            let found = tables.lookup(0x4_0020_0040).unwrap();
+            assert_eq!(found.physical_addr, 0x1240_0000);
+            assert_eq!(found.bytes, BLOCK_BYTES);
+            // what is not aligned to blocks on both sides becomes pages
+            tables
+                .map_at(0x4_0080_0000..0x4_00A0_0000, 0x1000, Memory::Data)
+                .unwrap();
+            let found = tables.lookup(0x4_0080_1040).unwrap();
+            assert_eq!((found.physical_addr, found.bytes), (0x2000, PAGE_BYTES));
+            assert_eq!(
+                tables.map_at(0x4_0100_0000..0x4_0100_1000, 0x10, Memory::Data),
+                Err(MapError::Unaligned { addr: 0x10 })
+            );
+            assert!(
+                tables
+                    .map_at(0x4_0100_0000..0x4_0100_1000, 1 << VA_BITS, Memory::Data)
+                    .is_err()
+            );
         });
     }
 

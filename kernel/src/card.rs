@@ -21,6 +21,7 @@ use storage::{BlockDevice, Entry, File, Layout, Volume};
 
 use crate::board;
 use crate::clock::Clock;
+use crate::memory;
 
 /// Initialisations of a card that answers but fails: contacts bounce when a card is pushed in.
 const TRIES: usize = 3;
@@ -50,9 +51,8 @@ impl sdhci::Board for Supply {
             .is_ok()
     }
 
-    fn phys_addr(&self, addr: usize) -> usize {
-        // RAM is mapped where it is.
-        addr
+    fn phys_addr(&self, addr: usize, len: usize) -> Option<usize> {
+        memory::physical_addr(addr as u64, len as u64).map(|addr| addr as usize)
     }
 
     fn base_clock_hz(&mut self) -> Option<u32> {

@@ -52,8 +52,8 @@ fn kernel_main(boot: &BootInfo) -> ! {
     let survey = memory::survey(tree.ok(), low, info.revision, info.emulated);
     info.ram = survey.ram;
     info.tree = survey.tree.clone();
-    let arenas = match memory::init(&survey) {
-        Ok(arenas) => arenas,
+    let arena = match memory::init(&survey) {
+        Ok(arena) => arena,
         Err(error) => panic::end(format_args!("{error}"), core::iter::empty()),
     };
 
@@ -75,7 +75,7 @@ fn kernel_main(boot: &BootInfo) -> ! {
     shell::run(Platform {
         cores,
         card: board::card_slot(),
-        arenas,
+        arena,
         info,
         command_line,
         entropy: board::random_bits().unwrap_or_else(boot::wait::ticks),

@@ -1,12 +1,15 @@
 //! Who owns which RAM.
 //!
 //! ```text
-//! page 0 │ image, stacks │ heap, 48 MiB │ arena: weights, KV cache, run state …
-//!        0x80000         2 MiB-aligned, below 1 GiB: the SD controller and the VideoCore reach it
+//! physical   page 0 │ image, stacks │ heap │ free ├─ VideoCore ─┤ free ├─ peripherals ─┤ free
+//!                                               └──────┐           │                    │
+//! arena at 16 GiB                                 free │ free │ free   in one piece
 //! ```
 //!
-//! All RAM that is left over is cut into arenas at 2 MiB blocks; the largest is where a model goes.
-//! What the firmware reserves, and what lies between the image and the next block, stays unmapped.
+//! Image, heap and peripherals are seen where they are; all other RAM is seen once more of its own
+//! accord, as one arena without gaps, lowest address first: what is loaded first is what the SD
+//! controller reaches. What the firmware reserves, and what lies between the image and the next
+//! 2 MiB block, stays unmapped.
 
 use core::fmt;
 use core::ops::Range;
@@ -14,7 +17,7 @@ use core::ops::Range;
 use boot::device_tree::{self, HEADER_BYTES, MemoryNodes};
 use boot::mmu;
 use boot::page_tables::{BLOCK_BYTES, MapError, Memory, PAGE_BYTES};
-use boot::ram::{self, Ranges};
+use boot::ram::{self, MAX_RANGES, Ranges};
 use ops::arena::Line;
 use spin::Once;
 
@@ -23,8 +26,8 @@ use crate::heap;
 /// If neither mailbox nor device tree answers: every Pi 4 has this much with any `gpu_mem`.
 const CERTAIN_RAM: Range<u64> = 0..0x1000_0000;
 
-/// More arenas than there are gaps on any board.
-pub const MAX_ARENAS: usize = 8;
+/// Where the arena is seen: above all physical RAM.
+const ARENA_START: u64 = 0x4_0000_0000;
 
 /// What is known about RAM before any of it is used.
 #[derive(Clone, Debug)]
@@ -120,43 +123,54 @@ pub fn survey(
     }
 }
 
-/// RAM to put a model into, largest first.
-pub struct Arenas {
-    lines: [Option<&'static mut [Line]>; MAX_ARENAS],
+/// A part of the arena that is one piece of physical memory.
+#[derive(Clone, Copy, Debug, Default)]
+struct Piece {
+    start: u64,
+    physical: u64,
+    bytes: u64,
 }
 
-impl Arenas {
-    /// Takes the largest arena that is left.
-    pub fn take_largest(&mut self) -> Option<&'static mut [Line]> {
-        self.lines.iter_mut().find_map(Option::take)
+/// The arena's pieces, ascending; those without bytes are unused.
+static PIECES: Once<[Piece; MAX_RANGES]> = Once::new();
+
+/// The physical address of `bytes` bytes at `addr`, if they are one piece of memory.
+pub fn physical_addr(addr: u64, bytes: u64) -> Option<u64> {
+    if addr < ARENA_START {
+        // seen where it is
+        return Some(addr);
     }
+    PIECES.get()?.iter().find_map(|piece| {
+        let offset = addr.checked_sub(piece.start)?;
+        let inside = offset.checked_add(bytes)? <= piece.bytes;
+        inside.then_some(piece.physical + offset)
+    })
 }
-
-/// What the arenas are made of.
-static ARENAS: Once<Ranges> = Once::new();
 
 /// Makes the whole 2 MiB blocks of `range` read-only, or writable again, on all cores.
 ///
 /// For weights that are loaded: nothing writes them any more, and what tries to by mistake takes an
-/// exception. Only memory of the arenas is changed, whatever `range` says.
+/// exception. Only memory of the arena is changed, whatever `range` says.
 pub fn set_read_only(range: Range<u64>, read_only: bool) -> Result<(), Error> {
     let memory = if read_only {
         Memory::ReadOnly
     } else {
         Memory::Data
     };
-    let asked: Ranges = core::iter::once(range).collect();
-    let arenas = ARENAS.get().map_or(Ranges::EMPTY, |arenas| *arenas);
-    for blocks in arenas.intersection(&asked).aligned(BLOCK_BYTES).iter() {
+    let pieces = PIECES.get().map_or(&[][..], |pieces| pieces);
+    let arena: u64 = pieces.iter().map(|piece| piece.bytes).sum();
+    let start = range.start.max(ARENA_START).next_multiple_of(BLOCK_BYTES);
+    let end = range.end.min(ARENA_START + arena) / BLOCK_BYTES * BLOCK_BYTES;
+    if start < end {
         // SAFETY: mapped as data by `init`, and neither code nor stack: a write that comes all the
         // same faults instead of changing anything.
-        unsafe { mmu::protect(blocks, memory) }?;
+        unsafe { mmu::protect(start..end, memory) }?;
     }
     Ok(())
 }
 
-/// Maps the RAM of `survey`, starts the heap, and cuts the rest into arenas. Once.
-pub fn init(survey: &Survey) -> Result<Arenas, Error> {
+/// Maps the RAM of `survey`, starts the heap, and makes one arena of the rest. Once.
+pub fn init(survey: &Survey) -> Result<&'static mut [Line], Error> {
     let image_end = boot::layout::image().stacks.end;
     let mut free = survey.ram;
     for range in survey.reserved.iter() {
@@ -164,10 +178,6 @@ pub fn init(survey: &Survey) -> Result<Arenas, Error> {
     }
     free.remove(0..image_end.next_multiple_of(BLOCK_BYTES));
     let mut free = free.aligned(BLOCK_BYTES);
-    for range in free.iter() {
-        // SAFETY: RAM that exists, belongs to the ARM, is not reserved and holds nothing of ours.
-        unsafe { mmu::map(range, Memory::Data) }?;
-    }
 
     let heap = free
         .iter()
@@ -177,25 +187,29 @@ pub fn init(survey: &Survey) -> Result<Arenas, Error> {
         .ok_or(Error::TooLittle {
             largest_bytes: free.largest().end - free.largest().start,
         })?;
+    // SAFETY: RAM that exists, belongs to the ARM, is not reserved and holds nothing of ours.
+    unsafe { mmu::map(heap.clone(), Memory::Data) }?;
     free.remove(heap.clone());
-    ARENAS.call_once(|| free);
-    // SAFETY: mapped above, and taken out of what the arenas get.
+    // SAFETY: just mapped, and taken out of what the arena gets.
     unsafe { heap::init(heap) };
 
-    let mut arenas = Arenas {
-        lines: [const { None }; MAX_ARENAS],
-    };
-    for slot in &mut arenas.lines {
-        let range = free.largest();
-        if range.is_empty() {
-            break;
-        }
-        free.remove(range.clone());
-        let first: *mut Line = core::ptr::with_exposed_provenance_mut(range.start as usize);
-        let n_lines = ((range.end - range.start) / Line::BYTES as u64) as usize;
-        // SAFETY: mapped RAM of our own, aligned to 2 MiB, given out once; every bit pattern is a
-        // `Line`.
-        *slot = Some(unsafe { core::slice::from_raw_parts_mut(first, n_lines) });
+    let mut pieces = [Piece::default(); MAX_RANGES];
+    let mut end = ARENA_START;
+    for (piece, range) in pieces.iter_mut().zip(free.iter()) {
+        let bytes = range.end - range.start;
+        // SAFETY: as for the heap; no other address leads there.
+        unsafe { mmu::map_at(end..end + bytes, range.start, Memory::Data) }?;
+        *piece = Piece {
+            start: end,
+            physical: range.start,
+            bytes,
+        };
+        end += bytes;
     }
-    Ok(arenas)
+    PIECES.call_once(|| pieces);
+    let first: *mut Line = core::ptr::with_exposed_provenance_mut(ARENA_START as usize);
+    let n_lines = ((end - ARENA_START) / Line::BYTES as u64) as usize;
+    // SAFETY: mapped RAM of our own without a gap, aligned to 2 MiB, given out once; every bit
+    // pattern is a `Line`.
+    Ok(unsafe { core::slice::from_raw_parts_mut(first, n_lines) })
 }

@@ -2,10 +2,11 @@
 
 use alloc::string::String;
 
+use ops::arena::Line;
+
 use crate::card::Slot;
 use crate::core_pool::CorePool;
 use crate::info::BoardInfo;
-use crate::memory::Arenas;
 
 /// The machine.
 pub struct Platform {
@@ -14,7 +15,7 @@ pub struct Platform {
     /// The card slot: nothing is mounted before the first access.
     pub card: Slot,
     /// RAM for models.
-    pub arenas: Arenas,
+    pub arena: &'static mut [Line],
     /// The board.
     pub info: BoardInfo,
     /// `cmdline.txt` and what the firmware added to it; in QEMU the text of `-append`.

@@ -9,8 +9,7 @@ use crate::platform::Platform;
 use machine::Machine;
 
 /// Talks to the console until somebody asks for a restart.
-pub fn run(mut platform: Platform) -> ! {
-    let ram = platform.arenas.take_largest().unwrap_or_default();
+pub fn run(platform: Platform) -> ! {
     let machine = Machine::new(
         platform.cores,
         platform.card,
@@ -18,6 +17,6 @@ pub fn run(mut platform: Platform) -> ! {
         platform.command_line,
         platform.entropy,
     );
-    session::run(&machine, ram);
+    session::run(&machine, platform.arena);
     panic::restart()
 }

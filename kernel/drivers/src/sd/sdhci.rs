@@ -46,8 +46,8 @@ const CLOCK_SETTLE_US: u64 = 1_000;
 pub trait Board: Caches {
     /// Sets a line of the GPIO expander (mailbox tag 0x0003_8041); false if there was no answer.
     fn set_expander_gpio(&mut self, gpio: u32, high: bool) -> bool;
-    /// The physical address of memory.
-    fn phys_addr(&self, addr: usize) -> usize;
+    /// The physical address of `len` bytes at `addr`; nothing if they are not one piece of memory.
+    fn phys_addr(&self, addr: usize, len: usize) -> Option<usize>;
     /// The controller's base clock (mailbox tag 0x0003_0002, clock 12 for EMMC2).
     fn base_clock_hz(&mut self) -> Option<u32>;
 }
@@ -149,7 +149,8 @@ impl<W: Words, C: Clock, B: Board> Sdhci<W, C, B> {
     /// The bus address of the descriptor table.
     fn table_addr(&self, map: DmaMap) -> Option<u32> {
         let addr = core::ptr::from_ref::<Table>(self.table).addr();
-        map.bus_addr(self.board.phys_addr(addr), size_of::<Table>())
+        let len = size_of::<Table>();
+        map.bus_addr(self.board.phys_addr(addr, len)?, len)
     }
 
     /// Writes a word, then waits as long as the clock domain crossing needs.
@@ -295,9 +296,9 @@ impl<W: Words, C: Clock, B: Board> Sdhci<W, C, B> {
         let Some(map) = self.dma else {
             return false;
         };
-        let phys = self.board.phys_addr(buf.as_ptr().addr());
-        let (Some(addr), Some(table_addr)) = (dma_addr(map, phys, buf.len()), self.table_addr(map))
-        else {
+        let phys = self.board.phys_addr(buf.as_ptr().addr(), buf.len());
+        let addr = phys.and_then(|phys| dma_addr(map, phys, buf.len()));
+        let (Some(addr), Some(table_addr)) = (addr, self.table_addr(map)) else {
             return false;
         };
         self.table.describe(addr, buf.len());
@@ -534,10 +535,10 @@ impl<W: Words, C: Clock, B: Board> SdHost for Sdhci<W, C, B> {
     }
 
     fn is_direct(&self, buf: &[u8]) -> bool {
-        let phys = self.board.phys_addr(buf.as_ptr().addr());
         let len = buf.len().min(adma::MAX_BYTES);
+        let phys = self.board.phys_addr(buf.as_ptr().addr(), len);
         self.dma
-            .is_none_or(|map| dma_addr(map, phys, len).is_some())
+            .is_none_or(|map| phys.and_then(|phys| dma_addr(map, phys, len)).is_some())
     }
 }
 

@@ -127,6 +127,8 @@ struct FakeBoard {
     answers: bool,
     base_hz: Option<u32>,
     expander: Vec<(u32, bool)>,
+    /// The longest buffer that is one piece of physical memory.
+    piece_bytes: usize,
 }
 
 impl Caches for FakeBoard {
@@ -141,8 +143,8 @@ impl Board for FakeBoard {
         self.answers
     }
 
-    fn phys_addr(&self, addr: usize) -> usize {
-        0x0100_0000 + addr % 0x1_0000
+    fn phys_addr(&self, addr: usize, len: usize) -> Option<usize> {
+        (len <= self.piece_bytes).then_some(0x0100_0000 + addr % 0x1_0000)
     }
 
     fn base_clock_hz(&mut self) -> Option<u32> {
@@ -158,6 +160,7 @@ fn board(base_hz: Option<u32>) -> FakeBoard {
         answers: true,
         base_hz,
         expander: Vec::new(),
+        piece_bytes: usize::MAX,
     }
 }
 
@@ -543,7 +546,7 @@ fn a_transfer_by_dma() {
         let mut buf = Box::new(Lines([0; 2048]));
         let addr = buf.0.as_ptr().addr();
         let table_addr = core::ptr::from_ref::<Table>(host.table).addr();
-        let bus = |addr| host.board.phys_addr(addr) as u32 + alias;
+        let bus = |addr| host.board.phys_addr(addr, 64).unwrap() as u32 + alias;
         let (bus_buf, bus_table) = (bus(addr), bus(table_addr));
         words.outcomes.replace([Outcome::Status(3)].into());
         host.read(Command::read_multiple(7), 512, &mut buf.0)
@@ -611,6 +614,13 @@ fn buffers_that_the_engine_cannot_fill_take_the_data_port() {
     assert_eq!(odd[..4], [4, 5, 6, 7]);
     assert!(log(&words).contains(&(Word::ModeCommand, 0x113A_0010)));
     assert!(host.is_direct(&buf.0));
+    host.board.piece_bytes = 1024;
+    assert!(!host.is_direct(&buf.0), "two pieces of physical memory");
+    words.log.borrow_mut().clear();
+    words.outcomes.replace([Outcome::Blocks(4)].into());
+    host.read(Command::read_multiple(7), 512, &mut buf.0)
+        .unwrap();
+    assert!(log(&words).contains(&(Word::ModeCommand, 0x123A_0036)));
     host.use_pio();
     assert!(host.is_direct(&buf.0[32..544]));
 

@@ -112,8 +112,8 @@ mod image {
             false
         }
 
-        fn phys_addr(&self, addr: usize) -> usize {
-            addr
+        fn phys_addr(&self, addr: usize, _: usize) -> Option<usize> {
+            Some(addr)
         }
 
         fn base_clock_hz(&mut self) -> Option<u32> {
