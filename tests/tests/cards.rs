@@ -1,6 +1,7 @@
 //! Every bad card ends in one clear line and a console that answers.
 
 use ops::GgmlType;
+use ops::crc32c::Crc32c;
 use pilm::synth::{self, Shape};
 use qemu::Machine;
 use serde_json::json;
@@ -31,6 +32,21 @@ fn wrong_magic() -> Vec<u8> {
     bytes
 }
 
+fn crc32c(bytes: &[u8]) -> u32 {
+    let mut crc = Crc32c::new();
+    crc.update(bytes);
+    crc.value()
+}
+
+/// A card with a model and, beside it, a checksum file with this text.
+fn with_checksum(text: String) -> Card {
+    let checksum = format!("{MODEL}.crc32c");
+    Card::with(&[
+        CardFile::bytes(MODEL, tiny()),
+        CardFile::bytes(&checksum, text),
+    ])
+}
+
 /// The boot says `expected` in one line, and the console answers a person and a program.
 fn check(mut pi: Session, case: &str, expected: &[&str]) {
     let text = pi.boot_text().to_owned();
@@ -59,7 +75,7 @@ fn no_card() {
 
 #[test]
 fn bad_cards() {
-    let cases: [(&str, Card, &[&str]); 9] = [
+    let cases: [(&str, Card, &[&str]); 12] = [
         ("blank", Card::blank(), &["FAT32"]),
         ("no files", Card::with(&[]), &["no *.gguf"]),
         (
@@ -81,6 +97,21 @@ fn bad_cards() {
             Card::with(&[]).patched(BOOT_SECTOR + 3, b"NTFS    "),
             &["NTFS"],
         ),
+        (
+            "Linux only",
+            Card::with(&[]).patched(450, &[0x83]),
+            &["no FAT partition", "0x83"],
+        ),
+        (
+            "a checksum that differs",
+            with_checksum(format!("{:08x}  {MODEL}\n", !crc32c(&tiny()))),
+            &[MODEL, "CRC-32C"],
+        ),
+        (
+            "a checksum file without one",
+            with_checksum("see the web page".to_owned()),
+            &[MODEL, "hexadecimal"],
+        ),
         ("GPT", Card::with(&[]).patched(450, &[0xEE]), &["GPT"]),
         (
             "truncated",
@@ -101,6 +132,20 @@ fn bad_cards() {
     for (case, card, expected) in cases {
         check(boot(&card), case, expected);
     }
+}
+
+/// The guest's CRC instructions and the host's tables agree.
+#[test]
+fn a_model_with_its_checksum_is_loaded() {
+    let mut pi = boot(&with_checksum(format!("{:08X}\n", crc32c(&tiny()))));
+    let (_, done) = pi
+        .complete(json!({"ids": [5, 6, 7], "max_tokens": 2, "ignore_eos": true}))
+        .unwrap_or_else(|error| panic!("{error:#}"));
+    assert_eq!(done["usage"]["completion_tokens"], 2);
+    pi.qemu().send_line("/info").unwrap();
+    let info = pi.qemu().expect(PROMPT, REPLY).unwrap();
+    assert!(info.contains("card     EMMC: QEMU!"), "{info}");
+    assert_clean_log(&mut pi);
 }
 
 /// QEMU's cards of up to 2 GiB count in bytes, larger ones in blocks.
