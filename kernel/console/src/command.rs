@@ -33,6 +33,8 @@ pub enum Command<'a> {
     Models,
     /// Loads a model file, by name or by number in the list.
     Load(&'a str),
+    /// Compares every kernel with its reference.
+    Selftest,
     /// Measures memory bandwidth.
     Membw,
     /// Measures prefill and decode; the number of runs.
@@ -109,6 +111,7 @@ pub const COMMANDS: &[(&str, &str)] = &[
     ("/models", "the model files on the card"),
     ("/load NAME", "loads a model file, by name or number"),
     ("/raw TEXT", "continues TEXT without the chat template"),
+    ("/selftest", "compares every kernel with its reference"),
     ("/membw", "measures memory bandwidth"),
     ("/bench [RUNS]", "measures prefill and decode"),
     ("/reboot", "restarts the board"),
@@ -185,6 +188,7 @@ pub fn parse(line: &str) -> Result<Line<'_>, CommandError> {
             (None, "reboot") => Command::Reboot,
             (None, "models") => Command::Models,
             (None, "membw") => Command::Membw,
+            (None, "selftest") => Command::Selftest,
             (None, _) => {
                 return Err(CommandError::Unknown {
                     name: name.to_string(),

@@ -20,6 +20,7 @@ mod program;
 mod samples;
 mod screen;
 mod seat;
+mod selftest;
 mod shell;
 
 pub use model::Model;

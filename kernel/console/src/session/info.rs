@@ -32,6 +32,8 @@ pub struct ModelFacts {
     pub trained_len: usize,
     /// Type of the KV cache.
     pub kv: &'static str,
+    /// Layers times KV heads: pieces of attention that the cores share out.
+    pub attention_pieces: usize,
     /// The chat template's family.
     pub template: Option<&'static str>,
     /// The tokenizer's kind.

@@ -169,6 +169,7 @@ fn describe(source: &mut dyn ModelSource, file: &str) -> Result<ModelFacts, Load
         parameters: gguf.tensors().map(|tensor| tensor.n_elements()).sum(),
         tensor_bytes: gguf.tensors().map(|tensor| tensor.len_bytes).sum(),
         trained_len: config.max_seq_len,
+        attention_pieces: config.n_layers * config.n_kv_heads,
         vocab_size: config.vocab_size,
         ..ModelFacts::default()
     })

@@ -2,6 +2,7 @@
 
 use llm::chat::ChatTemplate;
 use llm::engine::{Engine, EngineError};
+use llm::run_state::CoreCounts;
 use llm::tokenizer::{TokenId, Tokenizer};
 use ops::parallel::Cores;
 
@@ -29,6 +30,10 @@ pub trait Model {
         cores: &dyn Cores,
         stop: &dyn Fn() -> bool,
     ) -> Result<&[f32], EngineError>;
+    /// What core `core` has done since [`Self::clear_counts`].
+    fn counts(&mut self, core: usize) -> CoreCounts;
+    /// Starts counting anew.
+    fn clear_counts(&mut self);
     /// Works in one token; its logits (vocab_size,).
     ///
     /// # Errors
@@ -54,6 +59,12 @@ impl Model for Engine<'_> {
     }
     fn clear(&mut self) {
         self.truncate(0);
+    }
+    fn counts(&mut self, core: usize) -> CoreCounts {
+        self.counts(core)
+    }
+    fn clear_counts(&mut self) {
+        self.clear_counts();
     }
     fn prefill(
         &mut self,

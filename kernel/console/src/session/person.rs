@@ -69,6 +69,7 @@ impl<P: Platform> Shell<'_, P> {
                 }
                 say!(self.screen, "the conversation is forgotten");
             }
+            Command::Selftest => self.selftest(scratch, seat),
             Command::Membw => self.membw(scratch),
             Command::Bench(runs) => match seat {
                 Some(seat) => self.bench(runs, seat),
