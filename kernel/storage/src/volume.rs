@@ -218,7 +218,7 @@ impl<D: BlockDevice> Volume<D> {
             let (block, in_a_row) = file.runs.locate(file_block).ok_or_else(past_end)?;
             let n = match self.straight_len(skip, block, in_a_row, buf) {
                 0 => self.copy_from_window(block, in_a_row, skip, buf),
-                n => self.device.read_blocks(block, &mut buf[..n]).map(|()| n),
+                n => self.read_straight(block, &mut buf[..n]),
             }
             .map_err(Error::Device)?;
             offset += n as u64;
@@ -241,6 +241,13 @@ impl<D: BlockDevice> Volume<D> {
         } else {
             0
         }
+    }
+
+    fn read_straight(&mut self, block: u64, buf: &mut [u8]) -> Result<usize, D::Error> {
+        self.device.read_blocks(block, buf)?;
+        let n_blocks = (buf.len() / BLOCK_BYTES) as u64;
+        self.data_window.passed(block + n_blocks);
+        Ok(buf.len())
     }
 
     fn copy_from_window(

@@ -21,6 +21,8 @@ pub(crate) struct Window {
     len: usize,
     /// Length of the last fill, before any limit cut it.
     fill: usize,
+    /// The block after the last one that was read, here or past this window.
+    next: u64,
 }
 
 impl Window {
@@ -36,6 +38,7 @@ impl Window {
             first: 0,
             len: 0,
             fill: 0,
+            next: u64::MAX,
         }
     }
 
@@ -48,6 +51,13 @@ impl Window {
         block >= self.first && block - self.first < self.len as u64
     }
 
+    /// Takes note of a long read past this window, up to block `end`: what follows is worth reading
+    /// ahead.
+    pub(crate) fn passed(&mut self, end: u64) {
+        self.next = end;
+        self.fill = self.max_blocks;
+    }
+
     /// The bytes held from `block` on, at least one block of them; reads if it has to.
     ///
     /// `ahead` is how many blocks from `block` on are worth reading, at least 1.
@@ -58,8 +68,7 @@ impl Window {
         ahead: u64,
     ) -> Result<&[u8], D::Error> {
         if !self.holds(block) {
-            let sequential = self.len > 0 && block == self.first + self.len as u64;
-            self.fill = if sequential {
+            self.fill = if block == self.next {
                 (self.fill * 2).min(self.max_blocks)
             } else {
                 self.min_blocks
@@ -67,10 +76,12 @@ impl Window {
             let len = ahead.clamp(1, self.fill as u64) as usize;
             // Nothing is held while the read may still fail.
             self.len = 0;
+            self.next = u64::MAX;
             let memory = &mut self.memory[self.start..][..len * BLOCK_BYTES];
             device.read_blocks(block, memory)?;
             self.first = block;
             self.len = len;
+            self.next = block + len as u64;
         }
         let skip = (block - self.first) as usize * BLOCK_BYTES;
         let held = &self.memory[self.start..][..self.len * BLOCK_BYTES];
@@ -131,6 +142,19 @@ mod tests {
             window.bytes(&mut device, block, 1000).unwrap();
         }
         assert_eq!(device.reads, [(500, 2), (10, 2), (9, 2)]);
+    }
+
+    #[test]
+    fn reads_ahead_after_a_long_read_past_it() {
+        let mut device = recorder();
+        let mut window = Window::new(2, 8);
+        window.bytes(&mut device, 3, 1000).unwrap();
+        window.passed(100);
+        assert!(window.holds(3));
+        for block in [100, 108, 50] {
+            window.bytes(&mut device, block, 1000).unwrap();
+        }
+        assert_eq!(device.reads, [(3, 2), (100, 8), (108, 8), (50, 2)]);
     }
 
     #[test]

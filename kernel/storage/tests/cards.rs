@@ -133,6 +133,52 @@ fn large_reads_are_few_and_straight() {
     assert_eq!(reads.iter().filter(|r| r.1 == MIB / 512).count(), 23);
 }
 
+/// A loader's way through a file: header, then tensors of all sizes in the file's order, each in steps
+/// of at most 1 MiB, none of them on a block's edge.
+#[test]
+fn a_loader_reads_a_mebibyte_per_command() {
+    let bytes = pattern(10, 40 * MIB);
+    for alignment in [1, 64] {
+        let mut card = ram_card(64 * MIB, FAT16, |fs| write(fs, "a.gguf", &bytes));
+        card.alignment = alignment;
+        let mut volume = Volume::mount(card).unwrap();
+        let file = volume.open("a.gguf").unwrap();
+        let before = volume.device().reads.len();
+        let mut memory = vec![0; MIB + 64];
+        let (mut at, mut tensor) = (1_500_000, 0);
+        volume.read_at(&file, 0, &mut memory[..MIB]).unwrap();
+        volume
+            .read_at(&file, MIB as u64, &mut memory[..at - MIB])
+            .unwrap();
+        loop {
+            let mut left = [2304, 352_512, 940_032, 2304, 117_504, 3_000_064][tensor % 6];
+            if at + left > bytes.len() {
+                break;
+            }
+            while left > 0 {
+                let n = left.min(1_048_320);
+                let buf = &mut memory[..n];
+                volume.read_at(&file, at as u64, buf).unwrap();
+                assert!(buf == &bytes[at..at + n]);
+                at += n;
+                left -= n;
+            }
+            at += 32 - at % 32;
+            tensor += 1;
+        }
+        let reads = &volume.device().reads[before..];
+        let blocks: usize = reads.iter().map(|r| r.1).sum();
+        // Some blocks twice where a straight read begins in the window's last block.
+        assert!(
+            blocks * 512 <= at + 3 * MIB,
+            "{blocks} blocks for {at} bytes"
+        );
+        let long = reads.iter().filter(|r| r.1 >= MIB / 512).count();
+        assert!(reads.len() - long <= 12, "{reads:?}");
+        assert!(long >= 35, "{reads:?}");
+    }
+}
+
 #[test]
 fn fragmented_files_come_back() {
     let contents = [pattern(4, 3 * MIB + 5), pattern(5, 2 * MIB)];
