@@ -2,6 +2,7 @@
 
 use aarch64_cpu::registers::{DAIF, ID_AA64ISAR0_EL1, MIDR_EL1, Readable, Writeable};
 
+use crate::registers::CPUECTLR_EL1_PREFETCH;
 use crate::vectors;
 
 /// Lets interrupts of this core through.
@@ -31,13 +32,11 @@ pub fn has_aes() -> bool {
     ID_AA64ISAR0_EL1.get() >> 4 & 0xF != 0
 }
 
-/// Sets `CPUECTLR_EL1` of this core and reads it back; nothing if the firmware does not allow it.
-///
-/// # Safety
-/// `value` keeps `SMPEN` (bit 6): without it the caches of the cores drift apart.
-pub unsafe fn set_cpuectlr(value: u64) -> Option<u64> {
-    // SAFETY: the caller's.
-    unsafe { vectors::set_cpuectlr(value) }
+/// Sets the prefetch distances of this core to what the A72 leaves reset with (the firmware's stub
+/// shortens them) and returns `CPUECTLR_EL1` read back; nothing if the firmware does not allow it.
+pub fn set_far_prefetch() -> Option<u64> {
+    // SAFETY: the value has `SMPEN`: the caches stay coherent.
+    unsafe { vectors::set_cpuectlr(CPUECTLR_EL1_PREFETCH) }
 }
 
 /// Masks every exception of this core, for good: the last thing before a reset.

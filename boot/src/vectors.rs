@@ -49,7 +49,7 @@ pub unsafe fn probe32(addr: usize) -> Option<u32> {
 /// Writes `CPUECTLR_EL1` and reads it back; nothing where that is not allowed.
 ///
 /// # Safety
-/// As [`crate::cpu::set_cpuectlr`].
+/// `value` keeps `SMPEN` (bit 6): without it the caches of the cores drift apart.
 pub(crate) unsafe fn set_cpuectlr(value: u64) -> Option<u64> {
     // SAFETY: the caller's; a trap comes back through `__cpuectlr_failed`.
     let answer = unsafe { __set_cpuectlr(value) };

@@ -4,7 +4,6 @@ use alloc::string::String;
 use core::fmt::Write;
 use core::sync::atomic::{AtomicBool, Ordering};
 
-use boot::registers::CPUECTLR_EL1_PREFETCH;
 use boot::start::BootInfo;
 use drivers::pl011;
 use drivers::property::ClockId;
@@ -142,8 +141,7 @@ fn guard_bring_up(info: &BoardInfo) {
 fn set_far_prefetch(log: &mut Serial, cores: &CorePool) {
     let refused = AtomicBool::new(false);
     cores.run(&|_| {
-        // SAFETY: the value has `SMPEN`.
-        if unsafe { boot::cpu::set_cpuectlr(CPUECTLR_EL1_PREFETCH) }.is_none() {
+        if boot::cpu::set_far_prefetch().is_none() {
             refused.store(true, Ordering::Relaxed);
         }
     });
