@@ -3,181 +3,31 @@
 //! On a board the slot is EMMC2's, whatever its detect bit says. QEMU's raspi4b plugs its card into
 //! the legacy controller; only there is that one looked at.
 
+mod controller;
+mod error;
+
 use alloc::boxed::Box;
-use alloc::string::String;
 use alloc::vec::Vec;
 use core::fmt;
 
-use drivers::dma::Caches;
 use drivers::mmio::Mmio;
 use drivers::property::ClockId;
-use drivers::sd::adma::{self, DmaMap, Table};
-use drivers::sd::host::{SdHost, Transfer};
+use drivers::sd::adma::Table;
+use drivers::sd::host::Transfer;
 use drivers::sd::registers::Block;
-use drivers::sd::{CardError, SdCard, Sdhci, sdhci};
+use drivers::sd::{CardError, Sdhci};
 use llm::checked::{Checked, parse_checksum};
 use llm::source::{ModelSource, SourceError};
-use storage::{BlockDevice, Entry, File, Layout, Volume};
+use storage::{Entry, File, Layout, Volume};
 
-use crate::board;
 use crate::clock::Clock;
-use crate::memory;
+use controller::{CardBlocks, Controller, Supply, start};
+pub use error::Error;
 
 /// Initialisations of a card that answers but fails: contacts bounce when a card is pushed in.
 const TRIES: usize = 3;
-
 /// Longest checksum file: digits, two blanks, and the longest name.
 const CHECKSUM_FILE_BYTES: usize = 1024;
-/// What is read both ways before DMA is relied on.
-const DMA_TEST_BYTES: usize = 4096;
-
-/// What the rest of the chip does for one of the controllers.
-#[derive(Clone, Copy, Debug)]
-struct Supply {
-    clock: Option<ClockId>,
-}
-
-impl Caches for Supply {
-    fn clean_and_invalidate(&self, addr: usize, len_bytes: usize) {
-        boot::cache::clean_and_invalidate(addr, len_bytes);
-    }
-}
-
-impl sdhci::Board for Supply {
-    fn set_expander_gpio(&mut self, gpio: u32, high: bool) -> bool {
-        board::mailbox()
-            .lock()
-            .set_expander_gpio(gpio, high)
-            .is_ok()
-    }
-
-    fn phys_addr(&self, addr: usize, len: usize) -> Option<usize> {
-        memory::physical_addr(addr as u64, len as u64).map(|addr| addr as usize)
-    }
-
-    fn base_clock_hz(&mut self) -> Option<u32> {
-        board::mailbox().lock().clock_rate_hz(self.clock?).ok()
-    }
-}
-
-type Controller = Sdhci<Mmio<Block>, Clock, Supply>;
-
-/// A card as blocks.
-pub struct CardBlocks {
-    card: SdCard<Controller>,
-}
-
-impl BlockDevice for CardBlocks {
-    type Error = CardError;
-
-    fn n_blocks(&self) -> u64 {
-        self.card.n_blocks()
-    }
-
-    fn read_blocks(&mut self, first: u64, buf: &mut [u8]) -> Result<(), CardError> {
-        self.card.read_blocks(first, buf)
-    }
-
-    fn is_direct(&self, buf: &[u8]) -> bool {
-        self.card.is_direct(buf)
-    }
-}
-
-/// Lets the controller write memory, if it can and what it writes is right.
-///
-/// The chip's revision tells which addresses it takes. Where it cannot be read, the addresses of the
-/// newer stepping come first: on the older one they lead to a time-out, while those of the older one
-/// would lead the newer one into somebody's memory.
-fn adopt_dma(card: &mut SdCard<Controller>) -> Result<(), CardError> {
-    let known = board::chip_revision().map(|revision| [DmaMap::of_chip(revision)]);
-    let maps: &[DmaMap] = match &known {
-        Some(map) => map,
-        None => &[DmaMap::Identity, DmaMap::Alias],
-    };
-    let mut memory = alloc::vec![0; 2 * DMA_TEST_BYTES + adma::ALIGNMENT];
-    let start = memory.as_ptr().align_offset(adma::ALIGNMENT);
-    let (by_dma, rest) = memory[start..].split_at_mut(DMA_TEST_BYTES);
-    card.adopt_dma(maps, &mut rest[..DMA_TEST_BYTES], by_dma)?;
-    Ok(())
-}
-
-/// Initialises the card; by PIO alone if DMA has brought the controller into a state that only
-/// another initialisation ends.
-fn start(controller: Controller) -> Result<SdCard<Controller>, (CardError, Controller)> {
-    let mut card = SdCard::init(controller)?;
-    if card.host().can_dma() && adopt_dma(&mut card).is_err() {
-        let mut controller = card.release();
-        controller.use_pio();
-        card = SdCard::init(controller)?;
-    }
-    Ok(card)
-}
-
-/// Why there is no file.
-#[derive(Clone, Debug)]
-pub enum Error {
-    /// Slot, card, volume or file: the sentence says which.
-    Storage(storage::Error<CardError>),
-    /// A model is not what its checksum file says.
-    Checksum {
-        /// The model's name.
-        name: String,
-        /// What the checksum file says.
-        expected: u32,
-        /// What the model has.
-        found: u32,
-    },
-    /// A checksum file without a checksum.
-    NoChecksum {
-        /// The checksum file's name.
-        name: String,
-    },
-    /// A file that is to be read whole is longer than it may be.
-    TooLong {
-        /// Its name.
-        name: String,
-        /// Its length.
-        len_bytes: u64,
-        /// The limit.
-        limit_bytes: usize,
-    },
-}
-
-impl fmt::Display for Error {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match self {
-            Self::Storage(error) => error.fmt(f),
-            Self::Checksum {
-                name,
-                expected,
-                found,
-            } => write!(
-                f,
-                "{name} is damaged: its CRC-32C is {found:08x}, its checksum file says {expected:08x}: copy it again"
-            ),
-            Self::NoChecksum { name } => write!(
-                f,
-                "{name} does not begin with eight hexadecimal digits: write it again or delete it"
-            ),
-            Self::TooLong {
-                name,
-                len_bytes,
-                limit_bytes,
-            } => write!(
-                f,
-                "{name} has {len_bytes} bytes: no more than {limit_bytes} are read, shorten it"
-            ),
-        }
-    }
-}
-
-impl core::error::Error for Error {}
-
-impl From<storage::Error<CardError>> for Error {
-    fn from(error: storage::Error<CardError>) -> Self {
-        Self::Storage(error)
-    }
-}
 
 /// The slot. At most one of its parts is in use: the controller alone, or a mounted volume on it.
 pub struct Slot {
@@ -254,14 +104,34 @@ impl Slot {
         }
     }
 
+    /// After a card that failed, the next access finds out anew what is in the slot.
+    fn unless_it_failed<T>(&mut self, result: Result<T, Error>) -> Result<T, Error> {
+        if let Err(Error::Storage(error)) = &result
+            && error.is_device()
+        {
+            self.unmount();
+        }
+        result
+    }
+
     /// The card's models.
     pub fn models(&mut self) -> Result<Vec<Entry>, Error> {
-        Ok(self.volume()?.list_models()?)
+        let models = self.volume()?.list_models().map_err(Error::from);
+        self.unless_it_failed(models)
     }
 
     /// Lets `read` read the model `name`, and compares its checksum if there is one on the card and
     /// `read` has gone through the file.
     pub fn read_model(
+        &mut self,
+        name: &str,
+        read: &mut dyn FnMut(&mut dyn ModelSource),
+    ) -> Result<(), Error> {
+        let result = self.read_and_compare(name, read);
+        self.unless_it_failed(result)
+    }
+
+    fn read_and_compare(
         &mut self,
         name: &str,
         read: &mut dyn FnMut(&mut dyn ModelSource),
@@ -319,6 +189,11 @@ impl Slot {
 
     /// Reads a whole file of at most `limit_bytes`.
     pub fn read(&mut self, name: &str, limit_bytes: usize) -> Result<Vec<u8>, Error> {
+        let result = self.read_short(name, limit_bytes);
+        self.unless_it_failed(result)
+    }
+
+    fn read_short(&mut self, name: &str, limit_bytes: usize) -> Result<Vec<u8>, Error> {
         let volume = self.volume()?;
         let file = volume.open(name)?;
         if file.len_bytes() > limit_bytes as u64 {

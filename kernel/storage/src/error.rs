@@ -47,6 +47,19 @@ pub enum Error<E> {
     },
 }
 
+impl<E> Error<E> {
+    /// Whether the card failed, rather than what is on it.
+    pub fn is_device(&self) -> bool {
+        match self {
+            Self::Device(_) => true,
+            Self::RootDirectory(cause) | Self::File { cause, .. } => {
+                matches!(cause, chain::Error::Table(_))
+            }
+            _ => false,
+        }
+    }
+}
+
 impl<E: fmt::Display> fmt::Display for Error<E> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         const FORMAT: &str = "format it as FAT32 with an MBR partition table";

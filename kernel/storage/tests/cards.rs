@@ -310,6 +310,7 @@ fn a_card_without_a_model_says_so() {
     });
     let error = Volume::mount(card).unwrap().list_models().unwrap_err();
     assert_eq!(error, Error::NoModel { n_files: 2 });
+    assert!(!error.is_device());
     assert_eq!(
         error.to_string(),
         "no *.gguf file in the card's root directory (files there: 2): copy a model to it"
@@ -460,6 +461,7 @@ fn a_block_that_cannot_be_read_is_reported_and_can_be_retried() {
     let mut buf = vec![0; bytes.len()];
     let error = volume.read_at(&file, 0, &mut buf).unwrap_err();
     assert_eq!(error, Error::Device(BadBlock(last + 2000)));
+    assert!(error.is_device());
     let mut card = volume.unmount();
     card.bad = 0..0;
     let mut volume = Volume::mount(card).unwrap();
