@@ -17,6 +17,7 @@ struct Cli {
 
 #[derive(Subcommand)]
 enum Command {
+    CheckFixtures(commands::check_fixtures::Args),
     CheckOracle(commands::check_oracle::Args),
     Convert(commands::convert::Args),
     Generate(commands::generate::Args),
@@ -24,11 +25,13 @@ enum Command {
     Logits(commands::logits::Args),
     Ppl(commands::ppl::Args),
     Quantize(commands::quantize::Args),
+    Synth(commands::synth::Args),
     Tokenize(commands::tokenize::Args),
 }
 
 fn main() -> ExitCode {
     let result = match Cli::parse().command {
+        Command::CheckFixtures(args) => commands::check_fixtures::run(&args),
         Command::CheckOracle(args) => commands::check_oracle::run(&args),
         Command::Convert(args) => commands::convert::run(&args),
         Command::Generate(args) => commands::generate::run(&args),
@@ -36,6 +39,7 @@ fn main() -> ExitCode {
         Command::Logits(args) => commands::logits::run(&args),
         Command::Ppl(args) => commands::ppl::run(&args),
         Command::Quantize(args) => commands::quantize::run(&args),
+        Command::Synth(args) => commands::synth::run(&args),
         Command::Tokenize(args) => commands::tokenize::run(&args),
     };
     match result {

@@ -1,5 +1,6 @@
 //! One file per subcommand: its arguments and what it prints.
 
+pub mod check_fixtures;
 pub mod check_oracle;
 pub mod convert;
 pub mod generate;
@@ -9,4 +10,5 @@ pub mod model;
 pub mod output;
 pub mod ppl;
 pub mod quantize;
+pub mod synth;
 pub mod tokenize;

@@ -6,12 +6,14 @@
 //! the output matrix that stand for bytes outside printable ASCII are small, so that greedy answers
 //! are readable text.
 
+mod encode;
 mod model;
 mod random;
 mod shape;
 mod vocabulary;
 
-pub use model::{bytes, write};
+pub use encode::encode;
+pub use model::{bytes, q4_k_m, write, write_mixed};
 pub use random::SplitMix64;
 pub use shape::{Architecture, Shape};
-pub use vocabulary::{CONTROL, ControlIds, Vocabulary, spelling};
+pub use vocabulary::{CONTROL, Vocabulary, VocabularyKind, spelling};

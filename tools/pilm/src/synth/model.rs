@@ -4,17 +4,24 @@ use std::io::Write;
 
 use ops::GgmlType;
 
+use super::encode::encode;
 use super::random::SplitMix64;
 use super::shape::{Architecture, Shape};
-use super::vocabulary::{ControlIds, Vocabulary};
+use super::vocabulary::{Vocabulary, VocabularyKind};
 use crate::gguf_writer::{Error, Header, Value};
-use crate::quantize;
 use crate::requantize::file_type;
 
 /// ChatML, as a Jinja template.
-const CHAT_TEMPLATE: &str = "{% for m in messages %}<|im_start|>{{ m['role'] }}\n\
+const CHAT_ML: &str = "{% for m in messages %}<|im_start|>{{ m['role'] }}\n\
     {{ m['content'] }}<|im_end|>\n{% endfor %}\
     {% if add_generation_prompt %}<|im_start|>assistant\n{% endif %}";
+
+/// Zephyr's format, as a Jinja template.
+const ZEPHYR: &str = "{% for m in messages %}\
+    {% if m['role'] == 'user' %}<|user|>{% elif m['role'] == 'system' %}<|system|>\
+    {% else %}<|assistant|>{% endif %}\n\
+    {{ m['content'] + eos_token }}\n{% endfor %}\
+    {% if add_generation_prompt %}<|assistant|>\n{% endif %}";
 
 /// How much smaller the output rows of unreadable tokens are.
 const UNREADABLE: f32 = 0.2;
@@ -43,37 +50,71 @@ pub fn bytes(shape: &Shape, ggml_type: GgmlType) -> Vec<u8> {
     write(shape, ggml_type, Vec::new()).expect("a shape that the type can hold")
 }
 
-/// Writes the model; matrices in `ggml_type` (one of [`quantize::TARGETS`]), vectors in F32.
+/// Writes the model; matrices in `ggml_type`, vectors in F32.
 ///
 /// # Errors
 /// Those of the writer; rows that are no multiple of the type's blocks.
 ///
 /// # Panics
-/// When `ggml_type` is not one of [`quantize::TARGETS`].
+/// When [`encode`] does not make `ggml_type`.
 pub fn write<W: Write>(shape: &Shape, ggml_type: GgmlType, out: W) -> Result<W, Error> {
-    let vocabulary = Vocabulary::train(shape.vocab_size, control_ids(shape.architecture));
+    write_mixed(shape, &|_| ggml_type, out, &mut |_, _| ())
+}
+
+/// The types of a `Q4_K_M` file: Q6_K where it hurts most, Q4_K elsewhere.
+pub fn q4_k_m(tensor: &str) -> GgmlType {
+    let sensitive = [
+        "token_embd.weight",
+        "output.weight",
+        "attn_v.weight",
+        "ffn_down.weight",
+    ];
+    if sensitive.iter().any(|name| tensor.ends_with(name)) {
+        GgmlType::Q6_K
+    } else {
+        GgmlType::Q4_K
+    }
+}
+
+/// Writes the model; each matrix in the type that `type_of` gives its name, vectors in F32.
+///
+/// `progress` gets values done and in all.
+///
+/// # Errors
+/// Those of the writer; rows that are no multiple of the type's blocks.
+///
+/// # Panics
+/// When [`encode`] does not make a type.
+pub fn write_mixed<W: Write>(
+    shape: &Shape,
+    type_of: &dyn Fn(&str) -> GgmlType,
+    out: W,
+    progress: &mut dyn FnMut(u64, u64),
+) -> Result<W, Error> {
+    let vocabulary = Vocabulary::train(shape.vocab_size, shape.vocabulary);
     let tensors = tensors(shape);
-    let mut header = metadata(shape, ggml_type, &vocabulary);
+    let mut header = metadata(shape, type_of("blk.0.attn_q.weight"), &vocabulary);
     for tensor in &tensors {
         let (cols, rows) = (tensor.cols as u64, tensor.rows as u64);
         match rows {
             0 => header.declare(&tensor.name, GgmlType::F32, &[cols])?,
-            _ => header.declare(&tensor.name, ggml_type, &[cols, rows])?,
+            _ => header.declare(&tensor.name, type_of(&tensor.name), &[cols, rows])?,
         }
     }
+    let total: usize = tensors.iter().map(|t| t.rows.max(1) * t.cols).sum();
+    let mut done = 0;
     let mut body = header.begin(out)?;
     let output = if shape.tied {
         "token_embd.weight"
     } else {
         "output.weight"
     };
-    let mut row = vec![0f32; 0];
-    let mut encoded = Vec::new();
+    let (mut row, mut encoded) = (Vec::new(), Vec::new());
     for tensor in &tensors {
         let stored = if tensor.rows == 0 {
             GgmlType::F32
         } else {
-            ggml_type
+            type_of(&tensor.name)
         };
         for r in 0..tensor.rows.max(1) {
             let mut random = SplitMix64::of_row(shape.seed, &tensor.name, r as u64);
@@ -83,24 +124,19 @@ pub fn write<W: Write>(shape: &Shape, ggml_type: GgmlType, out: W) -> Result<W, 
             row.extend((0..tensor.cols).map(|_| tensor.mean + deviation * random.normal()));
             encoded.clear();
             assert!(
-                quantize::quantize(stored, &row, &mut encoded),
+                encode(stored, &row, &mut encoded),
                 "{stored:?} cannot be made"
             );
             body.write(&tensor.name, &encoded)?;
         }
+        done += tensor.rows.max(1) * tensor.cols;
+        progress(done as u64, total as u64);
     }
     body.finish()
 }
 
 fn is_readable(vocabulary: &Vocabulary, id: u32) -> bool {
-    vocabulary.is_plain_text(id) || id == vocabulary.im_end()
-}
-
-fn control_ids(architecture: Architecture) -> ControlIds {
-    match architecture {
-        Architecture::Llama => ControlIds::First,
-        Architecture::Qwen2 => ControlIds::Last,
-    }
+    vocabulary.is_plain_text(id) || id == vocabulary.end
 }
 
 /// Names, shapes and scales of all tensors, in file order.
@@ -214,14 +250,14 @@ fn metadata(shape: &Shape, ggml_type: GgmlType, vocabulary: &Vocabulary) -> Head
     ] {
         header.set(format!("{arch}.{key}"), value);
     }
-    let pre = match shape.architecture {
-        Architecture::Llama => "smollm",
-        Architecture::Qwen2 => "qwen2",
+    let sentence_piece = shape.vocabulary == VocabularyKind::SentencePiece;
+    let (model, pre, template) = match shape.vocabulary {
+        VocabularyKind::ControlFirst => ("gpt2", "smollm", CHAT_ML),
+        VocabularyKind::ControlLast => ("gpt2", "qwen2", CHAT_ML),
+        VocabularyKind::SentencePiece => ("llama", "default", ZEPHYR),
     };
-    let normal_or_control = |id: u32| if vocabulary.is_control(id) { 3 } else { 1 };
-    let first = vocabulary.first_control;
     for (key, value) in [
-        ("tokenizer.ggml.model", Value::str("gpt2")),
+        ("tokenizer.ggml.model", Value::str(model)),
         ("tokenizer.ggml.pre", Value::str(pre)),
         (
             "tokenizer.ggml.tokens",
@@ -229,19 +265,28 @@ fn metadata(shape: &Shape, ggml_type: GgmlType, vocabulary: &Vocabulary) -> Head
         ),
         (
             "tokenizer.ggml.token_type",
-            Value::i32s((0..vocabulary.tokens.len() as u32).map(normal_or_control)),
+            Value::i32s(vocabulary.types.iter().copied()),
         ),
+        ("tokenizer.ggml.bos_token_id", Value::U32(vocabulary.begin)),
+        ("tokenizer.ggml.eos_token_id", Value::U32(vocabulary.end)),
         (
-            "tokenizer.ggml.merges",
-            Value::strings(vocabulary.merges.iter()),
+            "tokenizer.ggml.unknown_token_id",
+            Value::U32(vocabulary.unknown),
         ),
-        ("tokenizer.ggml.bos_token_id", Value::U32(first + 1)),
-        ("tokenizer.ggml.eos_token_id", Value::U32(first + 2)),
-        ("tokenizer.ggml.unknown_token_id", Value::U32(first)),
-        ("tokenizer.ggml.add_bos_token", Value::Bool(false)),
-        ("tokenizer.chat_template", Value::str(CHAT_TEMPLATE)),
+        ("tokenizer.ggml.add_bos_token", Value::Bool(sentence_piece)),
+        ("tokenizer.chat_template", Value::str(template)),
     ] {
         header.set(key, value);
+    }
+    if sentence_piece {
+        let scores = vocabulary.scores.iter().copied();
+        header.set("tokenizer.ggml.scores", Value::f32s(scores));
+        header.set("tokenizer.ggml.add_space_prefix", Value::Bool(true));
+    } else {
+        header.set(
+            "tokenizer.ggml.merges",
+            Value::strings(vocabulary.merges.iter()),
+        );
     }
     header
 }

@@ -1,5 +1,7 @@
 //! What a synthetic model looks like from outside.
 
+use super::vocabulary::VocabularyKind;
+
 /// The two architectures that PiLM runs.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Architecture {
@@ -36,6 +38,7 @@ pub struct Shape {
     pub n_kv_heads: usize,
     pub head_dim: usize,
     pub vocab_size: usize,
+    pub vocabulary: VocabularyKind,
     pub max_seq_len: usize,
     pub rope_theta: f32,
     pub rms_norm_eps: f32,
@@ -58,6 +61,7 @@ impl Shape {
             n_kv_heads: 2,
             head_dim: 16,
             vocab_size: 512,
+            vocabulary: VocabularyKind::ControlFirst,
             max_seq_len: 512,
             rope_theta: 100_000.0,
             rms_norm_eps: 1e-5,
@@ -97,6 +101,7 @@ impl Shape {
         Shape {
             name: "synthetic qwen2",
             architecture: Architecture::Qwen2,
+            vocabulary: VocabularyKind::ControlLast,
             rope_theta: 1_000_000.0,
             rms_norm_eps: 1e-6,
             seed: 4,
@@ -104,7 +109,95 @@ impl Shape {
         }
     }
 
-    /// The four tiny shapes.
+    /// Llama with a SentencePiece vocabulary and TinyLlama's chat format.
+    pub fn llama_sentence_piece() -> Shape {
+        Shape {
+            name: "synthetic llama, SentencePiece",
+            vocabulary: VocabularyKind::SentencePiece,
+            rope_theta: 10_000.0,
+            tied: false,
+            seed: 5,
+            ..Shape::llama_tied()
+        }
+    }
+
+    /// Llama with rows of 256, the block of the K types.
+    pub fn llama_wide() -> Shape {
+        Shape {
+            name: "synthetic llama, wide",
+            dim: 256,
+            hidden_dim: 256,
+            n_layers: 1,
+            n_heads: 4,
+            n_kv_heads: 2,
+            head_dim: 64,
+            seed: 6,
+            ..Shape::llama_tied()
+        }
+    }
+
+    /// SmolLM2-135M.
+    pub fn smollm2_135m() -> Shape {
+        Shape {
+            name: "synthetic smollm2-135m",
+            dim: 576,
+            hidden_dim: 1536,
+            n_layers: 30,
+            n_heads: 9,
+            n_kv_heads: 3,
+            head_dim: 64,
+            vocab_size: 49_152,
+            max_seq_len: 8192,
+            ..Shape::llama_tied()
+        }
+    }
+
+    /// SmolLM2-360M.
+    pub fn smollm2_360m() -> Shape {
+        Shape {
+            name: "synthetic smollm2-360m",
+            dim: 960,
+            hidden_dim: 2560,
+            n_layers: 32,
+            n_heads: 15,
+            n_kv_heads: 5,
+            ..Shape::smollm2_135m()
+        }
+    }
+
+    /// Qwen2.5-0.5B.
+    pub fn qwen2_5_0_5b() -> Shape {
+        Shape {
+            name: "synthetic qwen2.5-0.5b",
+            dim: 896,
+            hidden_dim: 4864,
+            n_layers: 24,
+            n_heads: 14,
+            n_kv_heads: 2,
+            head_dim: 64,
+            vocab_size: 151_936,
+            max_seq_len: 32_768,
+            ..Shape::qwen2()
+        }
+    }
+
+    /// TinyLlama-1.1B.
+    pub fn tinyllama_1_1b() -> Shape {
+        Shape {
+            name: "synthetic tinyllama-1.1b",
+            dim: 2048,
+            hidden_dim: 5632,
+            n_layers: 22,
+            n_heads: 32,
+            n_kv_heads: 4,
+            head_dim: 64,
+            vocab_size: 32_000,
+            max_seq_len: 2048,
+            ..Shape::llama_sentence_piece()
+        }
+    }
+
+    /// One tiny shape of each kind but the wide one and the SentencePiece one.
     pub fn tiny() -> [Shape; 4] {
         [
             Shape::llama_tied(),

@@ -1,25 +1,40 @@
-//! A byte-level BPE vocabulary, trained on a page of text that is part of the program.
+//! Vocabularies, trained on a page of text that is part of the program.
 //!
-//! Three control tokens, the 256 bytes, then one token per merge. Bytes are spelled as in GPT-2:
-//! printable Latin-1 stands for itself, the other 68 bytes for the code points from U+0100.
+//! Byte-level BPE: three control tokens, the 256 bytes, one token per merge. Bytes are spelled as
+//! in GPT-2: printable Latin-1 stands for itself, the other 68 for the code points from U+0100.
+//! SentencePiece: three control tokens, 256 byte tokens, one piece per merge, the characters.
 //!
 //! Resources: Sennrich et al. 2016, arXiv:1508.07909; `bytes_to_unicode` of GPT-2's encoder.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 /// The text that the merges are learned from.
 const CORPUS: &str = include_str!("corpus.txt");
 
-/// The control tokens, in ascending order of their ids.
+/// The control tokens of a byte-level vocabulary, in ascending order of their ids.
 pub const CONTROL: [&str; 3] = ["<|endoftext|>", "<|im_start|>", "<|im_end|>"];
 
-/// Where the control tokens sit in the id range.
+/// The control tokens of a SentencePiece vocabulary, ids 0 to 2.
+const SENTENCE_PIECE_CONTROL: [&str; 3] = ["<unk>", "<s>", "</s>"];
+
+/// What stands for a space in SentencePiece token texts.
+const SPACE: &str = "▁";
+
+/// Token types of GGUF.
+const NORMAL: i32 = 1;
+const UNKNOWN: i32 = 2;
+const CONTROL_TYPE: i32 = 3;
+const BYTE: i32 = 6;
+
+/// Which kind of vocabulary, and where its control tokens sit.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum ControlIds {
-    /// Before the bytes, as in SmolLM2.
-    First,
-    /// After the merges, as in Qwen2.
-    Last,
+pub enum VocabularyKind {
+    /// Byte-level BPE with the control tokens before the bytes, as in SmolLM2.
+    ControlFirst,
+    /// Byte-level BPE with the control tokens after the merges, as in Qwen2.
+    ControlLast,
+    /// SentencePiece BPE with byte fallback, as in Llama 2.
+    SentencePiece,
 }
 
 /// Tokens and merges as a GGUF file spells them.
@@ -27,75 +42,145 @@ pub enum ControlIds {
 pub struct Vocabulary {
     /// Token texts by id.
     pub tokens: Vec<String>,
-    /// Two token texts with a space between, most frequent first.
+    /// GGUF token types by id.
+    pub types: Vec<i32>,
+    /// Byte-level BPE: two token texts with a space between, most frequent first.
     pub merges: Vec<String>,
-    /// Id of `CONTROL[0]`.
-    pub first_control: u32,
+    /// SentencePiece: how early a token's pieces are joined, by id; greater is earlier.
+    pub scores: Vec<f32>,
+    /// Id of the token for what has no token.
+    pub unknown: u32,
+    /// Id of the token that begins a sequence or a turn.
+    pub begin: u32,
+    /// Id of the token that ends an answer.
+    pub end: u32,
 }
 
 impl Vocabulary {
     /// A vocabulary of `size` tokens.
     ///
+    /// The text teaches some hundred merges; tokens beyond those are made of two earlier ones.
+    ///
     /// # Panics
-    /// When `size` is less than 259 or more than the text can teach.
-    pub fn train(size: usize, control: ControlIds) -> Vocabulary {
+    /// When `size` leaves no room for the bytes, or exceeds what pairs of tokens can make.
+    pub fn train(size: usize, kind: VocabularyKind) -> Vocabulary {
+        match kind {
+            VocabularyKind::ControlFirst => Vocabulary::byte_level(size, true),
+            VocabularyKind::ControlLast => Vocabulary::byte_level(size, false),
+            VocabularyKind::SentencePiece => Vocabulary::sentence_piece(size),
+        }
+    }
+
+    fn byte_level(size: usize, control_first: bool) -> Vocabulary {
         let n_merges = size
             .checked_sub(256 + CONTROL.len())
             .expect("room for the bytes");
-        let mut merges = Vec::with_capacity(n_merges);
-        let mut words = spelled_words();
-        while merges.len() < n_merges {
-            let (left, right) = most_frequent_pair(&words).expect("text for more merges");
-            words
-                .keys()
-                .cloned()
-                .collect::<Vec<_>>()
-                .into_iter()
-                .for_each(|word| {
-                    let merged = merge(&word, &left, &right);
-                    if merged.len() < word.len() {
-                        let count = words.remove(&word).unwrap_or(0);
-                        *words.entry(merged).or_insert(0) += count;
-                    }
-                });
-            merges.push((left, right));
-        }
-
-        let mut bytes: Vec<char> = (0..=255).map(spelling).collect();
-        bytes.sort_unstable();
-        let mut tokens: Vec<String> = bytes.into_iter().map(String::from).collect();
+        let merges = learn(spelled_words(), n_merges);
+        let mut tokens: Vec<String> = (0..=255).map(spelling).map(String::from).collect();
+        tokens.sort_unstable();
         tokens.extend(merges.iter().map(|(left, right)| format!("{left}{right}")));
-        let at = if control == ControlIds::First {
-            0
-        } else {
-            tokens.len()
-        };
-        tokens.splice(at..at, CONTROL.map(String::from));
+        let first = if control_first { 0 } else { tokens.len() };
+        tokens.splice(first..first, CONTROL.map(String::from));
+        let mut types = vec![NORMAL; tokens.len()];
+        types[first..first + CONTROL.len()].fill(CONTROL_TYPE);
+        let first = first as u32;
         Vocabulary {
             tokens,
+            types,
             merges: merges
                 .into_iter()
                 .map(|(left, right)| format!("{left} {right}"))
                 .collect(),
-            first_control: at as u32,
+            scores: Vec::new(),
+            unknown: first,
+            begin: first + 1,
+            end: first + 2,
         }
     }
 
-    /// Id of the token that ends a turn.
-    pub fn im_end(&self) -> u32 {
-        self.first_control + 2
-    }
-
-    /// Whether the token is a control token.
-    pub fn is_control(&self, id: u32) -> bool {
-        (self.first_control..self.first_control + CONTROL.len() as u32).contains(&id)
+    fn sentence_piece(size: usize) -> Vocabulary {
+        let mut characters: Vec<String> = CORPUS
+            .replace(' ', SPACE)
+            .chars()
+            .map(String::from)
+            .collect();
+        characters.sort_unstable();
+        characters.dedup();
+        characters.retain(|c| c != "\n");
+        let fixed = SENTENCE_PIECE_CONTROL.len() + 256 + characters.len();
+        let n_merges = size
+            .checked_sub(fixed)
+            .expect("room for the bytes and characters");
+        let mut tokens: Vec<String> = SENTENCE_PIECE_CONTROL.map(String::from).to_vec();
+        tokens.extend((0..=255).map(|byte| format!("<0x{byte:02X}>")));
+        let mut types = vec![BYTE; tokens.len()];
+        types[..3].copy_from_slice(&[UNKNOWN, CONTROL_TYPE, CONTROL_TYPE]);
+        let n_without_score = tokens.len();
+        tokens.extend(
+            learn(piece_words(), n_merges)
+                .into_iter()
+                .map(|(l, r)| l + &r),
+        );
+        tokens.extend(characters);
+        types.resize(tokens.len(), NORMAL);
+        let rank = |id: usize| -(id.saturating_sub(n_without_score) as f32);
+        Vocabulary {
+            scores: (0..tokens.len()).map(rank).collect(),
+            tokens,
+            types,
+            merges: Vec::new(),
+            unknown: 0,
+            begin: 1,
+            end: 2,
+        }
     }
 
     /// Whether the token is made of printable ASCII, spaces and line feeds alone.
     pub fn is_plain_text(&self, id: u32) -> bool {
-        let plain = |c: char| c.is_ascii_graphic() || c == spelling(b' ') || c == spelling(b'\n');
-        !self.is_control(id) && self.tokens[id as usize].chars().all(plain)
+        let spaces = [spelling(b' '), spelling(b'\n'), '▁'];
+        let plain = |c: char| c.is_ascii_graphic() || spaces.contains(&c);
+        self.types[id as usize] == NORMAL && self.tokens[id as usize].chars().all(plain)
     }
+}
+
+/// The first `n` merges of the words, then made-up ones when the words teach no more.
+fn learn(mut words: BTreeMap<Vec<String>, usize>, n: usize) -> Vec<(String, String)> {
+    let mut merges = Vec::with_capacity(n);
+    while merges.len() < n {
+        let Some((left, right)) = most_frequent_pair(&words) else {
+            break;
+        };
+        for word in words.keys().cloned().collect::<Vec<_>>() {
+            let merged = merge(&word, &left, &right);
+            if merged.len() < word.len() {
+                let count = words.remove(&word).unwrap_or(0);
+                *words.entry(merged).or_insert(0) += count;
+            }
+        }
+        merges.push((left, right));
+    }
+    let learned: Vec<String> = merges
+        .iter()
+        .map(|(left, right)| format!("{left}{right}"))
+        .collect();
+    let mut known: BTreeSet<String> = learned.iter().cloned().collect();
+    let inner = |token: &&String| token.chars().all(|c| c.is_ascii_alphabetic());
+    for left in &learned {
+        for right in learned.iter().filter(inner) {
+            if merges.len() == n {
+                return merges;
+            }
+            if known.insert(format!("{left}{right}")) {
+                merges.push((left.clone(), right.clone()));
+            }
+        }
+    }
+    assert_eq!(
+        merges.len(),
+        n,
+        "the text teaches too little for so many tokens"
+    );
+    merges
 }
 
 /// The character that stands for `byte` in token texts.
@@ -110,28 +195,34 @@ pub fn spelling(byte: u8) -> char {
 }
 
 /// The words of the text with their counts, each a list of byte spellings.
-///
-/// A word is a run of letters with at most one space before it, or one other character: narrower
-/// than every pre-tokenizer in use, so each merge can occur with any of them.
 fn spelled_words() -> BTreeMap<Vec<String>, usize> {
+    words(|word| word.bytes().map(|b| spelling(b).to_string()).collect())
+}
+
+/// The same words as lists of characters, with SentencePiece's space.
+fn piece_words() -> BTreeMap<Vec<String>, usize> {
+    words(|word| word.replace(' ', SPACE).chars().map(String::from).collect())
+}
+
+/// A word is a run of letters with at most one space before it: narrower than every pre-tokenizer
+/// in use, so each merge can occur with any of them.
+fn words(spell: impl Fn(&str) -> Vec<String>) -> BTreeMap<Vec<String>, usize> {
     let mut words = BTreeMap::new();
+    let mut count = |word: &str| {
+        if word.len() > 1 {
+            *words.entry(spell(word)).or_insert(0) += 1;
+        }
+    };
     let mut word = String::new();
     for c in CORPUS.chars() {
         if !(c.is_ascii_alphabetic() && (word == " " || word.ends_with(char::is_alphabetic))) {
-            count(&mut words, &word);
+            count(&word);
             word.clear();
         }
         word.push(c);
     }
-    count(&mut words, &word);
+    count(&word);
     words
-}
-
-fn count(words: &mut BTreeMap<Vec<String>, usize>, word: &str) {
-    if word.len() > 1 {
-        let spelled = word.bytes().map(|b| spelling(b).to_string()).collect();
-        *words.entry(spelled).or_insert(0) += 1;
-    }
 }
 
 /// The pair with the highest count; of equal ones the first in alphabetical order.
@@ -168,7 +259,7 @@ fn merge(word: &[String], left: &str, right: &str) -> Vec<String> {
 
 #[cfg(test)]
 mod tests {
-    use super::{ControlIds, Vocabulary, spelling};
+    use super::{Vocabulary, VocabularyKind, spelling};
     use std::collections::BTreeSet;
 
     #[test]
@@ -182,27 +273,42 @@ mod tests {
 
     #[test]
     fn tokens_are_distinct_and_merges_make_them() {
-        for control in [ControlIds::First, ControlIds::Last] {
-            let vocabulary = Vocabulary::train(512, control);
+        for kind in [VocabularyKind::ControlFirst, VocabularyKind::ControlLast] {
+            let vocabulary = Vocabulary::train(512, kind);
             assert_eq!(vocabulary.tokens.len(), 512);
             assert_eq!(vocabulary.merges.len(), 253);
             assert_eq!(vocabulary.tokens.iter().collect::<BTreeSet<_>>().len(), 512);
-            assert_eq!(
-                vocabulary.tokens[vocabulary.im_end() as usize],
-                "<|im_end|>"
-            );
+            assert_eq!(vocabulary.tokens[vocabulary.end as usize], "<|im_end|>");
             for merge in &vocabulary.merges {
                 assert!(
                     vocabulary.tokens.contains(&merge.replacen(' ', "", 1)),
                     "{merge}"
                 );
             }
+            assert!(vocabulary.tokens.iter().any(|t| t == "Ġthe"));
         }
-        assert!(
-            Vocabulary::train(512, ControlIds::First)
-                .tokens
-                .iter()
-                .any(|t| t == "Ġthe")
+    }
+
+    #[test]
+    fn pieces_have_falling_scores() {
+        let vocabulary = Vocabulary::train(512, VocabularyKind::SentencePiece);
+        assert_eq!(vocabulary.tokens.len(), 512);
+        assert_eq!(vocabulary.tokens.iter().collect::<BTreeSet<_>>().len(), 512);
+        assert!(vocabulary.scores[259..].is_sorted_by(|a, b| a > b));
+        let id_of = |text: &str| vocabulary.tokens.iter().position(|t| t == text).unwrap();
+        assert!(id_of("▁the") < id_of("a"));
+        assert_eq!(vocabulary.types[id_of("<0x0A>")], 6);
+        assert!(vocabulary.is_plain_text(id_of("▁the") as u32));
+        assert!(!vocabulary.is_plain_text(1));
+    }
+
+    #[test]
+    fn large_vocabularies_are_filled_up() {
+        let vocabulary = Vocabulary::train(49_152, VocabularyKind::ControlFirst);
+        assert_eq!(
+            vocabulary.tokens.iter().collect::<BTreeSet<_>>().len(),
+            49_152
         );
+        assert_eq!(vocabulary.merges.len(), 49_152 - 259);
     }
 }
