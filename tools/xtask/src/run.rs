@@ -3,6 +3,7 @@
 use crate::card::CardFile;
 use crate::session::{PROMPT, Session, token_text};
 use crate::setup::{emulator, model};
+use crate::terminal::Watch;
 use crate::voice::Voice;
 use crate::workspace::output_dir;
 use crate::{firmware, image, terminal};
@@ -10,14 +11,15 @@ use anyhow::{Context, Result, bail};
 use qemu::{Machine, Qemu};
 use serde_json::{Map, Value, json};
 use std::fs;
-use std::io::{self, Write};
 use std::path::{Path, PathBuf};
 use std::process;
 use std::time::{Duration, Instant};
 
 /// What is asked when nothing else is.
 const DEMO_QUESTION: &str = "What is gravity?";
-/// For loading the model and for the demo answer, on a slow host.
+/// Longest answer if nothing else is asked for.
+const DEMO_TOKENS: usize = 64;
+/// For loading the model, and for the answer, on a slow host.
 const PATIENCE: Duration = Duration::from_secs(600);
 
 /// What to boot and what to ask.
@@ -29,7 +31,7 @@ pub struct Options {
     /// Give PROMPT to the model as it is, without the chat template.
     #[arg(long, requires = "prompt")]
     raw: bool,
-    /// Longest answer, in tokens.
+    /// Longest answer, in tokens [default: 64; without a limit where there is a terminal]
     #[arg(long, value_name = "N")]
     max_tokens: Option<usize>,
     /// Randomness of the choice of tokens; 0 always takes the likeliest.
@@ -98,8 +100,11 @@ impl Options {
         set("cores", self.cores.map(|n| n.to_string()));
         set("temperature", self.temperature.map(|t| t.to_string()));
         set("seed", self.seed.map(|s| s.to_string()));
-        set("max_tokens", self.max_tokens.map(|n| n.to_string()));
-        if self.prompt.is_none() && terminal::is_interactive() {
+        let interactive = self.prompt.is_none() && terminal::is_interactive();
+        // where nobody can press Ctrl-C, an answer has an end
+        let max_tokens = self.max_tokens.or((!interactive).then_some(DEMO_TOKENS));
+        set("max_tokens", max_tokens.map(|n| n.to_string()));
+        if interactive {
             set("columns", terminal::columns().map(|n| n.to_string()));
         }
         machine
@@ -126,10 +131,7 @@ fn answer(voice: Voice, pi: Qemu, request: Value) -> Result<()> {
         if let Some(bar) = waiting.take() {
             bar.finish_and_clear();
         }
-        let mut out = io::stdout().lock();
-        out.write_all(token_text(event).as_bytes())?;
-        out.flush()?;
-        Ok(())
+        terminal::show(token_text(event).as_bytes())
     });
     if let Some(bar) = waiting.take() {
         bar.finish_and_clear();
@@ -155,40 +157,34 @@ fn as_shown(text: &str) -> String {
     lines.collect::<Vec<_>>().join("\n")
 }
 
-/// Types a question as a person would, shows what the board says, and gives the console to the person.
+/// Types a question as a person would; the console is the person's, if there is one.
 fn demo(voice: Voice, mut pi: Qemu) -> Result<()> {
-    let deadline = Instant::now() + PATIENCE;
-    show_until_prompt(&mut pi, deadline)?;
-    pi.send_line(DEMO_QUESTION)?;
-    show_until_prompt(&mut pi, deadline)?;
-    if !terminal::is_interactive() {
-        println!();
+    if terminal::is_interactive() {
+        voice.say("[After the first answer the console is yours: /help lists its commands. Ctrl-] leaves.]");
+        terminal::attach(&mut pi, DEMO_QUESTION)?;
+        voice.say("\n[Left.]");
         return Ok(());
     }
-    voice.say("\n[The console is yours: type a question or /help. Ctrl-] leaves.]");
-    print!("{}", PROMPT.trim_start());
-    io::stdout().flush()?;
-    terminal::attach(&mut pi)?;
-    voice.say("\n[Left.]");
+    show_until_prompt(&mut pi)?;
+    pi.send_line(DEMO_QUESTION)?;
+    show_until_prompt(&mut pi)?;
+    println!();
     Ok(())
 }
 
-fn show_until_prompt(pi: &mut Qemu, deadline: Instant) -> Result<()> {
-    let mut tail = Vec::new();
-    while !tail.ends_with(PROMPT.as_bytes()) {
+fn show_until_prompt(pi: &mut Qemu) -> Result<()> {
+    let deadline = Instant::now() + PATIENCE;
+    let mut prompt = Watch::new(PROMPT);
+    loop {
+        let bytes = pi.read(Duration::from_millis(200))?;
+        terminal::show(&bytes)?;
+        if prompt.sees(&bytes) {
+            return Ok(());
+        }
         if Instant::now() > deadline {
             bail!("the firmware has not come to its prompt within {PATIENCE:?}");
         }
-        let bytes = pi
-            .read(Duration::from_millis(200))
-            .context("the firmware ended")?;
-        io::stdout().write_all(&bytes)?;
-        io::stdout().flush()?;
-        tail.extend_from_slice(&bytes);
-        let keep = tail.len().saturating_sub(PROMPT.len());
-        tail.drain(..keep);
     }
-    Ok(())
 }
 
 /// The card of this run; removed with it, so that runs side by side do not meet.

@@ -1,5 +1,6 @@
 //! The person's terminal, joined to the firmware's console.
 
+use crate::session::PROMPT;
 use anyhow::{Context, Result};
 use qemu::Qemu;
 use std::io::{self, IsTerminal, Read, Write};
@@ -26,17 +27,25 @@ pub fn columns() -> Option<u16> {
 
 /// Gives the console to the person until the leaving key, or until QEMU ends.
 ///
+/// `question` is typed for the person at the first prompt.
+///
 /// # Errors
 /// The terminal cannot be set up, or its output fails.
-pub fn attach(pi: &mut Qemu) -> Result<()> {
+pub fn attach(pi: &mut Qemu, question: &str) -> Result<()> {
     let keys = read_keys();
     let _raw = RawMode::enter()?;
+    let mut first_prompt = Some(Watch::new(PROMPT));
     loop {
         match pi.read(POLL) {
             Ok(bytes) => {
-                let mut out = io::stdout().lock();
-                out.write_all(&bytes)?;
-                out.flush()?;
+                show(&bytes)?;
+                if first_prompt
+                    .as_mut()
+                    .is_some_and(|watch| watch.sees(&bytes))
+                {
+                    first_prompt = None;
+                    pi.send_line(question)?;
+                }
             }
             // the guest has switched itself off: nothing is wrong with that here
             Err(qemu::Error::Ended { .. }) => return Ok(()),
@@ -53,6 +62,40 @@ pub fn attach(pi: &mut Qemu) -> Result<()> {
             Err(TryRecvError::Empty) => {}
             Err(TryRecvError::Disconnected) => return Ok(()),
         }
+    }
+}
+
+/// Prints at once what the guest says.
+///
+/// # Errors
+/// Stdout's.
+pub fn show(bytes: &[u8]) -> Result<()> {
+    let mut out = io::stdout().lock();
+    out.write_all(bytes)?;
+    out.flush()?;
+    Ok(())
+}
+
+/// Looks for a text that everything before ends with.
+#[derive(Debug)]
+pub struct Watch {
+    text: &'static str,
+    tail: Vec<u8>,
+}
+
+impl Watch {
+    /// Looks for `text`.
+    pub fn new(text: &'static str) -> Watch {
+        let tail = Vec::new();
+        Watch { text, tail }
+    }
+
+    /// Whether the bytes so far, with `more`, end with the text.
+    pub fn sees(&mut self, more: &[u8]) -> bool {
+        self.tail.extend_from_slice(more);
+        let keep = self.tail.len().saturating_sub(self.text.len());
+        self.tail.drain(..keep);
+        self.tail == self.text.as_bytes()
     }
 }
 
@@ -97,4 +140,19 @@ fn stty(arguments: &[&str]) -> Result<String> {
         .output()
         .context("stty cannot be started: it sets up the terminal")?;
     Ok(String::from_utf8_lossy(&output.stdout).into_owned())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_text_is_seen_in_pieces_and_at_the_end_only() {
+        let mut watch = Watch::new("\n> ");
+        assert!(!watch.sees(b"boot\r\n"));
+        assert!(!watch.sees(b">"));
+        assert!(watch.sees(b" "));
+        assert!(!watch.sees(b"x\n> y"));
+        assert!(watch.sees(b"z\n> "));
+    }
 }
