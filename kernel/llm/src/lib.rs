@@ -12,6 +12,7 @@ pub mod config;
 pub mod engine;
 pub mod gguf;
 pub mod kv_cache;
+pub mod lookup;
 pub mod models;
 mod one_line;
 pub mod run_state;

@@ -12,7 +12,8 @@ pub struct LoadOptions {
     pub kv_type: Option<KvType>,
     /// Most tokens that a prefill takes at once.
     pub batch: usize,
-    /// Positions that can have logits at once: 1 for conversation, the batch for perplexity.
+    /// Positions that can have logits at once: a token and the guess that is checked with it, or the
+    /// batch for perplexity.
     pub n_logits: usize,
 }
 
@@ -22,7 +23,7 @@ impl Default for LoadOptions {
             context_len: None,
             kv_type: None,
             batch: 32,
-            n_logits: 1,
+            n_logits: 8,
         }
     }
 }
