@@ -5,8 +5,9 @@ use std::path::PathBuf;
 
 use anyhow::{Context, Result, ensure};
 use llm::engine::LoadOptions;
+use llm::kv_cache::KvType;
 use pilm::decoder::Decoder;
-use pilm::parity::fixture::{Check, check};
+use pilm::parity::fixture::{Check, What, check};
 use pilm::session::{Memory, Session};
 use pilm::threads::Threads;
 
@@ -15,27 +16,22 @@ use pilm::threads::Threads;
 pub struct Args {
     /// Directory of fixtures: each a directory with a model and a golden.json.
     dir: PathBuf,
-    /// Print a Markdown table.
+    /// Print a Markdown table per model.
     #[arg(long)]
     markdown: bool,
 }
 
 /// Runs the subcommand.
 pub fn run(args: &Args) -> Result<()> {
-    let mut names: Vec<PathBuf> = fs::read_dir(&args.dir)
+    let mut paths: Vec<PathBuf> = fs::read_dir(&args.dir)
         .with_context(|| format!("opening {}", args.dir.display()))?
         .filter_map(|entry| Some(entry.ok()?.path()))
         .filter(|path| path.join("config.json").exists() && path.join("golden.json").exists())
         .collect();
-    names.sort_unstable();
-    ensure!(!names.is_empty(), "{} has no fixtures", args.dir.display());
-    if args.markdown {
-        println!(
-            "| model | sequence | comparison | value | demanded | |\n|---|---|---|---|---|---|"
-        );
-    }
+    paths.sort_unstable();
+    ensure!(!paths.is_empty(), "{} has no fixtures", args.dir.display());
     let (mut n, mut failed) = (0, 0);
-    for path in names {
+    for path in paths {
         let name = path.file_name().unwrap_or_default().to_string_lossy();
         let kind = if name.starts_with("qwen2") {
             "qwen"
@@ -43,16 +39,17 @@ pub fn run(args: &Args) -> Result<()> {
             "smol"
         };
         let tokenizer = args.dir.join(format!("tokenizer-bpe512-{kind}"));
-        for found in check(&path, &tokenizer, &mut logits_of).with_context(|| name.to_string())? {
-            print(&name, &found, args.markdown);
-            n += 1;
-            failed += usize::from(!found.passed);
+        let checks = check(&path, &tokenizer, &mut logits_of).with_context(|| name.to_string())?;
+        if args.markdown {
+            print_table(&name, &checks);
+        } else {
+            checks.iter().for_each(|check| print_line(&name, check));
         }
+        n += checks.len();
+        failed += checks.iter().filter(|check| !check.passed()).count();
     }
     ensure!(failed == 0, "{failed} of {n} comparisons fail");
-    if !args.markdown {
-        println!("{n} comparisons pass");
-    }
+    println!("{n} comparisons pass.");
     Ok(())
 }
 
@@ -60,7 +57,7 @@ pub fn run(args: &Args) -> Result<()> {
 fn logits_of(file: &[u8], ids: &[u32]) -> Result<Vec<f32>> {
     let options = LoadOptions {
         context_len: Some(ids.len()),
-        kv_type: Some(llm::kv_cache::KvType::F32),
+        kv_type: Some(KvType::F32),
         n_logits: 32,
         ..LoadOptions::default()
     };
@@ -78,22 +75,57 @@ fn logits_of(file: &[u8], ids: &[u32]) -> Result<Vec<f32>> {
     Ok(all)
 }
 
-fn print(model: &str, check: &Check, markdown: bool) {
-    let value = match check.value {
-        v if v.fract() == 0.0 => v.to_string(),
-        v if v < 1e-3 => format!("{v:.1e}"),
-        v => format!("{v:.4}"),
-    };
-    let Check {
-        sequence,
-        what,
-        limit,
-        ..
-    } = check;
-    let verdict = if check.passed { "pass" } else { "FAIL" };
-    if markdown {
-        println!("| {model} | {sequence} | {what} | {value} | {limit} | {verdict} |");
-    } else {
-        println!("{model:16} {sequence:9} {what:30} {value:>8} {verdict} ({limit})");
+fn shown(check: &Check) -> String {
+    match check.what {
+        What::Difference => format!("{:.1e}", check.value),
+        What::OtherArgmax => check.value.to_string(),
+        What::Q8_0 | What::Mistake(_) => format!("{:.4}", check.value),
     }
+}
+
+fn print_line(model: &str, check: &Check) {
+    let verdict = if check.passed() { "pass" } else { "FAIL" };
+    let (sequence, what) = (&check.sequence, check.what.name());
+    println!(
+        "{model:16} {sequence:9} {what:25} {:>8} {verdict} ({})",
+        shown(check),
+        check.demand()
+    );
+}
+
+/// One row per comparison, one column per sequence; a mistake's cell has the other
+/// implementation's cosine and argmax share in brackets.
+fn print_table(model: &str, checks: &[Check]) {
+    let mut sequences: Vec<&str> = checks.iter().map(|c| c.sequence.as_str()).collect();
+    sequences.sort_unstable();
+    sequences.dedup();
+    println!("**{model}**\n\n| comparison | {} |", sequences.join(" | "));
+    println!("|---{}|", "|---".repeat(sequences.len()));
+    let mut seen: Vec<What> = Vec::new();
+    for what in checks.iter().map(|c| c.what) {
+        if seen.contains(&what) {
+            continue;
+        }
+        seen.push(what);
+        let cells = sequences.iter().map(|sequence| {
+            let found = checks
+                .iter()
+                .find(|c| c.what == what && c.sequence == *sequence);
+            found.map_or(String::new(), cell)
+        });
+        println!(
+            "| {} | {} |",
+            what.name(),
+            cells.collect::<Vec<_>>().join(" | ")
+        );
+    }
+    println!();
+}
+
+fn cell(check: &Check) -> String {
+    let theirs = check.theirs.map_or(String::new(), |theirs| {
+        format!(" ({:.4}, {:.3})", theirs.cosine, theirs.argmax_share)
+    });
+    let failed = if check.passed() { "" } else { " **FAIL**" };
+    format!("{}{theirs}{failed}", shown(check))
 }

@@ -31,6 +31,9 @@ pub struct Args {
     /// How keys and values are stored; f32 for F32 models, f16 for others when absent.
     #[arg(long, value_enum)]
     kv: Option<KvArg>,
+    /// Print a Markdown table.
+    #[arg(long)]
+    markdown: bool,
     /// Only the prompts with this in their names.
     #[arg(long)]
     only: Option<String>,
@@ -68,10 +71,15 @@ pub fn run(args: &Args) -> Result<()> {
         kv_type: args.kv.map(KvType::from),
         ..LoadOptions::default()
     };
-    println!(
-        "{:16} {:>6} {:>10} {:>10} {:>11} {:>8} {:>8} {:>8}",
-        "prompt", "tokens", "Δ logit", "Δ nll", "argmax", "greedy", "margin", "KL"
-    );
+    if args.markdown {
+        println!(
+            "| {} |\n|{}",
+            COLUMNS.join(" | "),
+            "---|".repeat(COLUMNS.len())
+        );
+    } else {
+        println!("{}", columns(&COLUMNS.map(String::from)));
+    }
     let model = &args.model;
     with_session(
         &model.model,
@@ -84,6 +92,17 @@ pub fn run(args: &Args) -> Result<()> {
             }),
         },
     )
+}
+
+const COLUMNS: [&str; 8] = [
+    "prompt", "tokens", "Δ logit", "Δ nll", "argmax", "greedy", "margin", "KL",
+];
+
+fn columns(row: &[String; 8]) -> String {
+    let [name, rest @ ..] = row;
+    rest.iter().fold(format!("{name:16}"), |line, cell| {
+        format!("{line} {cell:>9}")
+    })
 }
 
 fn is_f32(model: &ModelArgs) -> Result<bool> {
@@ -105,23 +124,30 @@ fn check(
     for prompt in golden.items.iter().filter(|p| wanted(&p.name)) {
         let report = compare(prompt, session, base.as_deref_mut())?;
         let optional = |value: Option<f64>| value.map_or("-".into(), |v| format!("{v:.5}"));
-        println!(
-            "{:16} {:6} {:10.2e} {:10.2e} {:5}/{:<5} {:5}/{:<2} {:>8} {:>8}",
-            report.name,
-            report.n_tokens,
-            report.logit_difference,
-            report.nll_difference,
-            report.argmax_equal,
-            report.n_tokens,
-            report.greedy_equal,
-            prompt.greedy_ids.len(),
+        let row = [
+            report.name.clone(),
+            report.n_tokens.to_string(),
+            format!("{:.2e}", report.logit_difference),
+            format!("{:.2e}", report.nll_difference),
+            format!("{}/{}", report.argmax_equal, report.n_tokens),
+            format!("{}/{}", report.greedy_equal, prompt.greedy_ids.len()),
             optional(report.margin_at_divergence),
-            optional(report.kl)
-        );
-        let failures = report.failures(gates);
-        for failure in &failures {
-            println!("    FAILED: {failure}");
+            optional(report.kl),
+        ];
+        if args.markdown {
+            println!("| {} |", row.join(" | "));
+        } else {
+            println!("{}", columns(&row));
         }
+        let failures = report.failures(gates);
+        let prefix = if args.markdown {
+            "| **FAIL** | "
+        } else {
+            "    FAIL: "
+        };
+        failures
+            .iter()
+            .for_each(|failure| println!("{prefix}{failure}"));
         if let Some(kl) = report
             .kl
             .filter(|_| report.n_tokens >= Gates::KL_MIN_TOKENS)
@@ -132,12 +158,13 @@ fn check(
         failed += usize::from(!failures.is_empty());
     }
     ensure!(n > 0, "no prompt has that name");
+    println!();
     if pooled.n() > 0 {
         let (kl, limit) = (pooled.mean(), Gates::MAX_POOLED_KL);
-        println!("mean KL over all positions of the long prompts: {kl:.5}");
+        println!("mean KL over all positions of the long prompts: {kl:.5}.");
         ensure!(kl <= limit, "mean KL {kl:.5} is above {limit}");
     }
     ensure!(failed == 0, "{failed} of {n} prompts fail");
-    println!("{n} prompts pass");
+    println!("{n} prompts pass.");
     Ok(())
 }
