@@ -133,30 +133,30 @@ impl fmt::Display for Status<'_> {
             Finish::ContextFull => f.write_str("[cut: the context is full | ")?,
             Finish::Abort => f.write_str("[stopped | ")?,
         }
-        write!(f, "{} prompt", outcome.prefilled())?;
+        write!(
+            f,
+            "{} prompt + {} answer tokens",
+            outcome.prefilled(),
+            outcome.completion_tokens
+        )?;
         if outcome.reused_tokens > 0 {
-            write!(f, " (+{} kept)", outcome.reused_tokens)?;
+            write!(f, " ({} kept)", outcome.reused_tokens)?;
         }
-        write!(f, ", {} answer tokens", outcome.completion_tokens)?;
+        let first = seconds(outcome.first_token_us);
         if self.facts.emulated {
-            write!(
-                f,
-                " | emulated, times are no speeds: first token {:.1} s, all {:.1} s",
-                seconds(outcome.first_token_us),
-                seconds(outcome.prefill_us + outcome.decode_us)
-            )?;
+            let all = seconds(outcome.prefill_us + outcome.decode_us);
+            write!(f, " | emulated: first token {first:.1} s, all {all:.1} s")?;
         } else {
+            let prefill = rate(outcome.prefilled(), outcome.prefill_us);
+            let decode = rate(outcome.decode_steps, outcome.decode_us);
             write!(
                 f,
-                " | prefill {:.1} tok/s, decode {:.1} tok/s | first token {:.2} s",
-                rate(outcome.prefilled(), outcome.prefill_us),
-                rate(outcome.decode_steps, outcome.decode_us),
-                seconds(outcome.first_token_us)
+                " | prefill {prefill:.1} tok/s, decode {decode:.1} tok/s | first token {first:.2} s"
             )?;
         }
         write!(
             f,
-            " | context {} of {}]",
+            " | context {}/{}]",
             outcome.context_used, outcome.context_len
         )
     }
@@ -195,8 +195,8 @@ mod tests {
         let board = BoardFacts::default();
         assert_eq!(
             OUTCOME.status(&board).to_string(),
-            "[30 prompt (+1 kept), 9 answer tokens | prefill 75.0 tok/s, decode 30.0 tok/s | first token 0.45 s \
-             | context 40 of 2048]"
+            "[30 prompt + 9 answer tokens (1 kept) | prefill 75.0 tok/s, decode 30.0 tok/s | first token 0.45 s \
+             | context 40/2048]"
         );
         assert!(
             json(&board).contains(r#""decode_tokens_per_s":30"#),

@@ -17,6 +17,10 @@ use ops::arena::Line;
 /// What is shown where a person types.
 const PROMPT: &str = "> ";
 
+/// Asks the terminal to mark pasted text (xterm's mode 2004), and no longer to.
+const PASTE_MARKS_ON: &str = "\x1b[?2004h";
+const PASTE_MARKS_OFF: &str = "\x1b[?2004l";
+
 /// Why a session ended.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Exit {
@@ -84,6 +88,8 @@ pub fn run<P: Platform>(platform: &P, ram: &mut [Line]) -> Exit {
         }
     }
     if !shell.settings.quiet {
+        // The terminal marks what is pasted from here on, so that its line ends enter nothing.
+        screen.put(PASTE_MARKS_ON);
         banner::board(screen, platform.facts());
     }
     let (ram, scratch) = set_aside(ram);
@@ -93,7 +99,12 @@ pub fn run<P: Platform>(platform: &P, ram: &mut [Line]) -> Exit {
         let seat = next.and_then(|(name, asked)| load::load(&shell, ram, &name, &asked));
         match shell.serve(seat, scratch) {
             Next::Load { name, asked } => next = Some((name, asked)),
-            Next::Exit(exit) => return exit,
+            Next::Exit(exit) => {
+                if !shell.settings.quiet {
+                    screen.put(PASTE_MARKS_OFF);
+                }
+                return exit;
+            }
         }
     }
 }
