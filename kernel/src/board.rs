@@ -155,11 +155,35 @@ pub fn card_slot() -> Slot {
     Slot::new(emmc2, legacy)
 }
 
+/// The interrupt controller as the calling core sees it.
+fn own_gic() -> Gic {
+    // SAFETY: the controller's two blocks, mapped as Device memory; each core makes one value, and
+    // what it sees through it is its own, but for the distributor's switches, which are core 0's.
+    let (distributor, cpu) = unsafe { (Mmio::new(GICD_ADDR), Mmio::new(GICC_ADDR)) };
+    Gic::new(distributor, cpu)
+}
+
+/// The interrupt controller of a core that can be woken by [`wake_core`].
+pub fn init_worker_interrupts() -> Gic {
+    let mut gic = own_gic();
+    gic.init_for_wake();
+    gic
+}
+
+/// Ends the sleep of `core`. For core 0.
+///
+/// # Panics
+/// Before [`init_interrupts`].
+pub fn wake_core(core: usize) {
+    boot::cpu::without_irqs(|| {
+        let mut gic = GIC.lock();
+        gic.as_mut().expect("interrupts are on").wake(core);
+    });
+}
+
 /// Received bytes arrive by interrupt from here on. Core 0, with vectors live.
 pub fn init_interrupts() {
-    // SAFETY: the controller's two blocks, mapped as Device memory, used through this value only.
-    let (distributor, cpu) = unsafe { (Mmio::new(GICD_ADDR), Mmio::new(GICC_ADDR)) };
-    let mut gic = Gic::new(distributor, cpu);
+    let mut gic = own_gic();
     gic.init();
     gic.enable(gic::UART);
     *GIC.lock() = Some(gic);

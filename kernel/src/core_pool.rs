@@ -3,13 +3,22 @@
 //! Core 0 publishes a region and takes part in it; the others sleep in `wfe` until the number of the
 //! region in their own cache line changes. No flag is written by two cores, so that no exclusive is
 //! needed between them.
+//!
+//! In QEMU `wfe` does not sleep: three idle cores would keep a host processor busy for as long as
+//! nobody types. There, and only there, a core that has been idle for a while sleeps in `wfi` and is
+//! woken by an interrupt.
 
 use core::cell::UnsafeCell;
-use core::sync::atomic::{AtomicU32, AtomicUsize, Ordering};
+use core::sync::atomic::{AtomicBool, AtomicU32, AtomicUsize, Ordering, fence};
 
 use boot::layout::N_CORES;
 use boot::{cores, pmu, wait};
+use drivers::clock::Clock as _;
+use drivers::gic::Gic;
 use ops::parallel::{Core, Cores, Team};
+
+use crate::board;
+use crate::clock::Clock;
 
 type Region<'r> = dyn Fn(&mut Core<'_>) + Sync + 'r;
 
@@ -20,9 +29,18 @@ struct Order {
     number: AtomicU32,
 }
 
+/// Whether one worker sleeps in `wfi`; a cache line of its own.
+#[repr(align(64))]
+struct Doze(AtomicBool);
+
+/// How long a worker waits for an order before it sleeps in `wfi`.
+const DOZE_AFTER_US: u64 = 20_000;
+
 struct Pool {
     team: Team,
     orders: [Order; N_CORES],
+    dozes: [Doze; N_CORES],
+    may_doze: AtomicBool,
     region: UnsafeCell<Option<&'static Region<'static>>>,
     n_cores: AtomicUsize,
     n_regions: AtomicU32,
@@ -39,6 +57,8 @@ static POOL: Pool = Pool {
             number: AtomicU32::new(0),
         }
     }; N_CORES],
+    dozes: [const { Doze(AtomicBool::new(false)) }; N_CORES],
+    may_doze: AtomicBool::new(false),
     region: UnsafeCell::new(None),
     n_cores: AtomicUsize::new(1),
     n_regions: AtomicU32::new(0),
@@ -55,11 +75,13 @@ impl CorePool {
     /// with a mark for each.
     ///
     /// A team needs consecutive numbers: a core that is missing costs those behind it as well.
+    /// `may_doze`: idle workers sleep in `wfi`.
     ///
     /// # Panics
     /// When called twice.
-    pub fn start(wanted: usize) -> (CorePool, [bool; N_CORES]) {
+    pub fn start(wanted: usize, may_doze: bool) -> (CorePool, [bool; N_CORES]) {
         pmu::start();
+        POOL.may_doze.store(may_doze, Ordering::Relaxed);
         let alive = cores::start(1..wanted.clamp(1, N_CORES));
         let n_alive = alive.iter().take_while(|&&alive| alive).count();
         POOL.n_cores.store(n_alive, Ordering::Relaxed);
@@ -101,6 +123,12 @@ impl Cores for CorePool {
             order.number.store(number, Ordering::Release);
         }
         wait::wake();
+        // Between the order and this look, as between a worker's mark and its last look for an order:
+        // without the fences both could miss the other's.
+        fence(Ordering::SeqCst);
+        for core in (1..n).filter(|&core| POOL.dozes[core].0.load(Ordering::Relaxed)) {
+            board::wake_core(core);
+        }
         POOL.team.enter(0, region);
     }
 }
@@ -108,11 +136,20 @@ impl Cores for CorePool {
 /// The life of cores 1-3.
 pub fn work(core: usize) -> ! {
     pmu::start();
+    let may_doze = POOL.may_doze.load(Ordering::Relaxed);
+    let mut gic = may_doze.then(board::init_worker_interrupts);
     let mut done = 0;
+    let mut idle_since_us = Clock.now_us();
     loop {
         let number = POOL.orders[core].number.load(Ordering::Acquire);
         if number == done {
-            wait::for_event();
+            match &mut gic {
+                Some(gic) if Clock.now_us() - idle_since_us > DOZE_AFTER_US => {
+                    doze(core, done, gic);
+                    idle_since_us = Clock.now_us();
+                }
+                _ => wait::for_event(),
+            }
             continue;
         }
         done = number;
@@ -120,5 +157,20 @@ pub fn work(core: usize) -> ! {
         if let Some(region) = unsafe { *POOL.region.get() } {
             POOL.team.enter(core, region);
         }
+        idle_since_us = Clock.now_us();
+    }
+}
+
+/// Sleeps until core 0 sends an interrupt, unless there is an order by now.
+fn doze(core: usize, done: u32, gic: &mut Gic) {
+    POOL.dozes[core].0.store(true, Ordering::Relaxed);
+    fence(Ordering::SeqCst);
+    if POOL.orders[core].number.load(Ordering::Relaxed) == done {
+        // Interrupts are masked on this core: it wakes, and takes none.
+        wait::for_interrupt();
+    }
+    POOL.dozes[core].0.store(false, Ordering::Relaxed);
+    while let Some(taken) = gic.take() {
+        gic.end(taken);
     }
 }

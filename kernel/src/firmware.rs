@@ -59,12 +59,12 @@ fn kernel_main(boot: &BootInfo) -> ! {
     let command_line = command_line();
     let far_prefetch = has_option(&command_line, FAR_PREFETCH);
     info::raise_core_clock();
-    let (cores, alive) = CorePool::start(boot::layout::N_CORES);
+    let (cores, alive) = CorePool::start(boot::layout::N_CORES, info.emulated);
+    board::init_interrupts();
     note_missing_cores(&mut log, &alive, cores.n_alive());
     if far_prefetch {
         set_far_prefetch(&mut log, &cores);
     }
-    board::init_interrupts();
     if has_option(&command_line, HARDWARE_LOG) {
         let _ = write!(log, "{}", info.details());
     }

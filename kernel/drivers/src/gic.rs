@@ -38,7 +38,9 @@ register_structs! {
         (0x800 => pub itargetsr: [ReadWrite<u32>; 64]),
         (0x900 => _reserved6),
         (0xc00 => pub icfgr: [ReadWrite<u32>; 16]),
-        (0xc40 => @END),
+        (0xc40 => _reserved7),
+        (0xf00 => pub sgir: WriteOnly<u32>),
+        (0xf04 => @END),
     }
 }
 
@@ -55,6 +57,9 @@ register_structs! {
     }
 }
 
+/// Interrupt with which one core ends another's sleep: SGI 0.
+pub const WAKE: u32 = 0;
+
 /// Interrupt of the PL011s: SPI 121.
 pub const UART: u32 = 32 + 121;
 
@@ -70,7 +75,8 @@ impl Taken {
     }
 }
 
-/// The controller, used by core 0 alone.
+/// The controller as one core sees it: what concerns interrupts 0 to 31, and the interface, each core
+/// has for itself at the same addresses.
 pub struct Gic {
     distributor: Mmio<Distributor>,
     cpu: Mmio<CpuInterface>,
@@ -107,6 +113,22 @@ impl Gic {
         distributor.ctlr.set(1);
         self.cpu.pmr.set(PRIORITY_MASK);
         self.cpu.ctlr.set(1);
+    }
+
+    /// What another core than 0 does for itself: lets [`WAKE`] reach it, and nothing else.
+    pub fn init_for_wake(&mut self) {
+        for register in 0..8 {
+            self.distributor.ipriorityr[register].set(PRIORITY);
+        }
+        self.enable(WAKE);
+        self.cpu.pmr.set(PRIORITY_MASK);
+        self.cpu.ctlr.set(1);
+    }
+
+    /// Sends [`WAKE`] to `core`.
+    pub fn wake(&mut self, core: usize) {
+        // target list in 23:16, interrupt in 3:0
+        self.distributor.sgir.set(1 << (16 + core) | WAKE);
     }
 
     /// Lets interrupt `id` through to core 0.
@@ -169,6 +191,21 @@ mod tests {
         assert_eq!(distributor_words.get(0x19C), 0, "GICD_ICENABLER7");
         assert_eq!(distributor_words.get(0x4DC), 0xA0A0_A0A0);
         assert_eq!(distributor_words.get(0x4E0), 0);
+    }
+
+    #[test]
+    fn a_core_is_woken_by_an_interrupt_of_its_own() {
+        let (distributor_words, distributor) = fake::block();
+        let (cpu_words, cpu) = fake::block();
+        let mut gic = Gic::new(distributor, cpu);
+        gic.init_for_wake();
+        assert_eq!(distributor_words.get(0x100), 1, "GICD_ISENABLER0");
+        assert_eq!(distributor_words.get(0x400), 0xA0A0_A0A0);
+        assert_eq!(distributor_words.get(0x000), 0, "GICD_CTLR is core 0's");
+        assert_eq!(cpu_words.get(0x04), 0xF0, "GICC_PMR");
+        assert_eq!(cpu_words.get(0x00), 1, "GICC_CTLR");
+        gic.wake(3);
+        assert_eq!(distributor_words.get(0xf00), 1 << 19, "GICD_SGIR");
     }
 
     #[test]
