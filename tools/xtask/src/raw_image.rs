@@ -113,7 +113,9 @@ fn section_sizes(elf_bytes: &[u8]) -> Result<Sizes> {
     for section in file.sections() {
         match section.kind() {
             SectionKind::Text => sizes.text += section.size(),
-            SectionKind::ReadOnlyData | SectionKind::ReadOnlyDataWithRel => {
+            SectionKind::ReadOnlyData
+            | SectionKind::ReadOnlyDataWithRel
+            | SectionKind::ReadOnlyString => {
                 sizes.rodata += section.size();
             }
             SectionKind::Data => sizes.data += section.size(),

@@ -16,7 +16,7 @@ use std::process;
 use std::time::{Duration, Instant};
 
 /// What is asked when nothing else is.
-const DEMO_QUESTION: &str = "What is gravity?";
+const DEMO_QUESTION: &str = "What is gravity? Answer in one sentence.";
 /// Longest answer if nothing else is asked for.
 const DEMO_TOKENS: usize = 64;
 /// For loading the model, and for the answer, on a slow host.
