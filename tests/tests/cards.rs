@@ -6,8 +6,9 @@ use pilm::synth::{self, Shape};
 use qemu::Machine;
 use serde_json::json;
 use std::time::Duration;
-use tests::boot::{assert_clean_log, boot, kernel, session};
+use tests::boot::{assert_clean_log, boot, kernel, machine, session};
 use tests::card::{Card, MODEL};
+use tests::monitor::MonitorSocket;
 use xtask::card::{CardFile, PARTITION_START, SECTOR};
 use xtask::session::{PROMPT, Session};
 
@@ -160,4 +161,38 @@ fn byte_and_block_addressed_cards_are_read() {
         assert_eq!(done["usage"]["completion_tokens"], 3);
         assert_clean_log(&mut pi);
     }
+}
+
+/// Cards are pulled out and pushed in while the firmware runs.
+#[test]
+fn another_card_is_found_without_a_restart() {
+    let first = Card::with(&[CardFile::bytes(MODEL, tiny())]);
+    let second = Card::with(&[CardFile::bytes("Second.gguf", tiny())]);
+    let socket = MonitorSocket::new(first.path());
+    let mut pi = session(&socket.attach(machine(&first)));
+    let mut hand = socket.connect();
+    let type_line = |pi: &mut Session, line: &str| {
+        pi.qemu().send_line(line).unwrap();
+        pi.qemu().expect(PROMPT, REPLY).unwrap()
+    };
+
+    hand.eject();
+    let text = type_line(&mut pi, "/models");
+    assert!(text.contains("no card"), "{text}");
+    hand.insert(second.path());
+    let text = type_line(&mut pi, "/models");
+    assert!(text.contains("Second.gguf"), "{text}");
+
+    // Without /models the volume is still that of the card that went away.
+    hand.eject();
+    let text = type_line(&mut pi, "/load Second.gguf");
+    assert!(text.contains("SD"), "{text}");
+    hand.insert(first.path());
+    let text = type_line(&mut pi, &format!("/load {MODEL}"));
+    assert!(text.contains(MODEL) && !text.contains("SD card"), "{text}");
+    let (_, done) = pi
+        .complete(json!({"ids": [5, 6, 7], "max_tokens": 2, "ignore_eos": true}))
+        .unwrap_or_else(|error| panic!("{error:#}"));
+    assert_eq!(done["usage"]["completion_tokens"], 2);
+    assert_clean_log(&mut pi);
 }
