@@ -51,6 +51,8 @@ pub enum KvType {
     F32,
     /// 2 bytes per number.
     F16,
+    /// 1 byte per number, and a scale for each head's key and value.
+    I8,
 }
 
 impl KvType {
@@ -59,6 +61,7 @@ impl KvType {
         match self {
             Self::F32 => "f32",
             Self::F16 => "f16",
+            Self::I8 => "int8",
         }
     }
 }
@@ -148,7 +151,7 @@ settings! {
     Model         "model"          Load  "a file name"                     "the model to load at start";
     Cores         "cores"          Load  "a whole number from 1 to 4"      "the cores that work";
     Context       "context"        Load  "a whole number above 0, or auto" "tokens that the model keeps in view";
-    Kv            "kv"             Load  "f32, f16 or auto"                "how keys and values are kept";
+    Kv            "kv"             Load  "f32, f16, int8 or auto"             "how keys and values are kept";
     Quiet         "quiet"          Boot  "on or off"                       "starts without a banner";
     Baud          "baud"           Boot  "a whole number from 9600 to 4000000" "the speed of the serial line";
 }
@@ -269,6 +272,7 @@ impl Settings {
                 match word.to_ascii_lowercase().as_str() {
                     "f32" => Some(Some(KvType::F32)),
                     "f16" => Some(Some(KvType::F16)),
+                    "int8" => Some(Some(KvType::I8)),
                     "auto" => Some(None),
                     _ => None,
                 },

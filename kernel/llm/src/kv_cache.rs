@@ -3,9 +3,9 @@
 use alloc::vec::Vec;
 
 use ops::arena::{Arena, OutOfMemory};
-use ops::lanes::{F16x8, F32x8};
+use ops::lanes::{F16x8, F32x8, I8x8};
 use ops::parallel::Shared;
-use ops::scalar::attention::{BLOCK, unit_len};
+use ops::scalar::attention::{BLOCK, KvF16, KvF32, KvFormat, KvI8};
 
 use crate::config::Config;
 
@@ -16,14 +16,25 @@ pub enum KvType {
     F16,
     /// Floats.
     F32,
+    /// Bytes, with a float scale for each position's key and value of a head.
+    I8,
 }
 
 impl KvType {
-    /// Bytes per element.
-    pub fn bytes(self) -> usize {
+    /// Every type.
+    pub const ALL: [KvType; 3] = [KvType::F16, KvType::F32, KvType::I8];
+
+    /// The type with this name.
+    pub fn from_name(name: &str) -> Option<Self> {
+        Self::ALL.into_iter().find(|kv_type| kv_type.name() == name)
+    }
+
+    /// Bytes of one head's keys and values of a block.
+    fn unit_bytes(self, head_dim: usize) -> usize {
         match self {
-            KvType::F16 => 2,
-            KvType::F32 => 4,
+            KvType::F16 => KvF16::unit_len(head_dim) * size_of::<F16x8>(),
+            KvType::F32 => KvF32::unit_len(head_dim) * size_of::<F32x8>(),
+            KvType::I8 => KvI8::unit_len(head_dim) * size_of::<I8x8>(),
         }
     }
 
@@ -32,6 +43,7 @@ impl KvType {
         match self {
             KvType::F16 => "f16",
             KvType::F32 => "f32",
+            KvType::I8 => "int8",
         }
     }
 }
@@ -42,6 +54,8 @@ pub enum Units<'a> {
     F16(Shared<'a, F16x8>),
     /// Floats.
     F32(Shared<'a, F32x8>),
+    /// Bytes.
+    I8(Shared<'a, I8x8>),
 }
 
 /// The cache of all layers.
@@ -62,15 +76,23 @@ impl<'a> KvCache<'a> {
         kv_type: KvType,
         context_len: usize,
     ) -> Result<Self, OutOfMemory> {
-        let len = context_len.div_ceil(BLOCK) * config.n_kv_heads * unit_len(config.head_dim);
+        let units = context_len.div_ceil(BLOCK) * config.n_kv_heads;
+        let head_dim = config.head_dim;
         let mut layers = Vec::with_capacity(config.n_layers);
         for _ in 0..config.n_layers {
             layers.push(match kv_type {
-                KvType::F16 => Units::F16(Shared::new(arena.slice(len)?)),
-                KvType::F32 => Units::F32(Shared::new(arena.slice(len)?)),
+                KvType::F16 => {
+                    Units::F16(Shared::new(arena.slice(units * KvF16::unit_len(head_dim))?))
+                }
+                KvType::F32 => {
+                    Units::F32(Shared::new(arena.slice(units * KvF32::unit_len(head_dim))?))
+                }
+                KvType::I8 => {
+                    Units::I8(Shared::new(arena.slice(units * KvI8::unit_len(head_dim))?))
+                }
             });
         }
-        let bytes = (config.n_layers * len * 8 * kv_type.bytes()) as u64;
+        let bytes = Self::bytes_for(config, kv_type, context_len);
         Ok(KvCache {
             layers,
             kv_type,
@@ -80,8 +102,8 @@ impl<'a> KvCache<'a> {
 
     /// Bytes that `positions` positions take in all layers.
     pub fn bytes_for(config: &Config, kv_type: KvType, positions: usize) -> u64 {
-        let blocks = positions.div_ceil(BLOCK) as u64;
-        blocks * (2 * BLOCK * config.kv_dim() * config.n_layers * kv_type.bytes()) as u64
+        let units = positions.div_ceil(BLOCK) * config.n_kv_heads * config.n_layers;
+        units as u64 * kv_type.unit_bytes(config.head_dim) as u64
     }
 
     /// Layer `l`.

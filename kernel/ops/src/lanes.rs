@@ -24,6 +24,13 @@ pub struct F16x8(pub [u16; 8]);
 #[repr(C, align(16))]
 pub struct F32x8(pub [f32; 8]);
 
+/// Eight bytes.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[repr(C, align(8))]
+pub struct I8x8(pub [i8; 8]);
+
+// SAFETY: numbers only, no padding.
+unsafe impl Plain for I8x8 {}
 // SAFETY: numbers only, no padding.
 unsafe impl Plain for F32x4 {}
 // SAFETY: numbers only, no padding.

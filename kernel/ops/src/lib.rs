@@ -16,6 +16,7 @@ pub mod crc32c;
 pub mod dispatch;
 pub mod float;
 mod ggml_type;
+pub mod kv_format;
 pub mod lanes;
 pub mod matrix;
 #[cfg(target_arch = "aarch64")]

@@ -284,6 +284,7 @@ fn sit_down<'e, P: Platform>(
         kv_type: shell.settings.kv.map(|kv| match kv {
             settings::KvType::F32 => KvType::F32,
             settings::KvType::F16 => KvType::F16,
+            settings::KvType::I8 => KvType::I8,
         }),
         ..LoadOptions::default()
     };
@@ -309,10 +310,7 @@ fn sit_down<'e, P: Platform>(
     let family = engine.chat().family();
     let facts = ModelFacts {
         context_len: engine.context_len(),
-        kv: match engine.kv_type() {
-            KvType::F32 => "f32",
-            KvType::F16 => "f16",
-        },
+        kv: engine.kv_type().name(),
         template: (family != Family::Raw).then(|| family.name()),
         tokenizer: engine.tokenizer().description(),
         bytes_per_token: facts.tensor_bytes,

@@ -9,7 +9,7 @@ use core::ops::Range;
 
 use ops::lanes::F32x4;
 use ops::parallel::{Core, Shared};
-use ops::scalar::attention::{BLOCK, KvF16, KvF32, KvFormat, partial_len, unit_len};
+use ops::scalar::attention::{BLOCK, KvF16, KvF32, KvFormat, KvI8, partial_len};
 use ops::{Matrix, dispatch};
 
 use super::rotary::Rotary;
@@ -104,6 +104,7 @@ pub fn attend_items(
     match units {
         Units::F16(units) => attend::<KvF16>(core, shape, rotary, own, turn, state, units),
         Units::F32(units) => attend::<KvF32>(core, shape, rotary, own, turn, state, units),
+        Units::I8(units) => attend::<KvI8>(core, shape, rotary, own, turn, state, units),
     }
 }
 
@@ -117,7 +118,7 @@ fn attend<K: KvFormat>(
     units: &Shared<'_, K::Lane>,
 ) {
     let qkv = core.read(&state.qkv);
-    let unit_len = unit_len(shape.head_dim);
+    let unit_len = K::unit_len(shape.head_dim);
     let (items, units) = core.part(units, shape.n_items(), unit_len, turn);
     let (_, partials) = core.part(
         &state.partials,

@@ -9,7 +9,8 @@ use super::exp::exp;
 use super::load::{load, store};
 use super::norm::sum_lanes;
 use crate::float::fma;
-use crate::lanes::{F16x8, F32x4, F32x8};
+use crate::kv_format::{KvF16, KvF32, KvFormat, KvI8, Side};
+use crate::lanes::{F16x8, F32x4, F32x8, I8x8};
 use crate::scalar::attention::{BLOCK, partial_len};
 
 /// Positions, or dimensions, that are worked on at once.
@@ -23,7 +24,7 @@ pub fn attend_f16<const NQ: usize>(
     n_valid: [usize; NQ],
     out: &mut [F32x4],
 ) {
-    attend(queries, unit, n_valid, out, |lane| {
+    attend::<KvF16, NQ>(queries, unit, n_valid, out, |lane| {
         let halves = vreinterpretq_f16_u16(load(lane, 0));
         [
             vcvt_f32_f16(vget_low_f16(halves)),
@@ -40,19 +41,36 @@ pub fn attend_f32<const NQ: usize>(
     n_valid: [usize; NQ],
     out: &mut [F32x4],
 ) {
-    attend(queries, unit, n_valid, out, |lane| {
+    attend::<KvF32, NQ>(queries, unit, n_valid, out, |lane| {
         [load(lane, 0), load(lane, 16)]
+    });
+}
+
+/// A cache in bytes.
+#[target_feature(enable = "neon")]
+pub fn attend_i8<const NQ: usize>(
+    queries: &[F32x4],
+    unit: &[I8x8],
+    n_valid: [usize; NQ],
+    out: &mut [F32x4],
+) {
+    attend::<KvI8, NQ>(queries, unit, n_valid, out, |lane| {
+        let wide = vmovl_s8(load(lane, 0));
+        [
+            vcvtq_f32_s32(vmovl_s16(vget_low_s16(wide))),
+            vcvtq_f32_s32(vmovl_high_s16(wide)),
+        ]
     });
 }
 
 #[inline]
 #[target_feature(enable = "neon")]
-fn attend<L, const NQ: usize>(
+fn attend<K: KvFormat, const NQ: usize>(
     queries: &[F32x4],
-    unit: &[L],
+    unit: &[K::Lane],
     n_valid: [usize; NQ],
     out: &mut [F32x4],
-    widen: impl Fn(&L) -> [float32x4_t; 2] + Copy,
+    widen: impl Fn(&K::Lane) -> [float32x4_t; 2] + Copy,
 ) {
     let lanes = queries.len() / NQ;
     let head_dim = 4 * lanes;
@@ -62,10 +80,17 @@ fn attend<L, const NQ: usize>(
 
     let mut p = [[F32x4::ZERO; BLOCK / 4]; NQ];
     for span in 0..n_spans {
-        let s = scores::<L, NQ>(queries, keys, span, widen);
-        for q in 0..NQ {
-            for i in 0..4 {
-                store(&mut p[q][(span & 3) * 4 + i], 0, s[q][i]);
+        let s = scores::<K::Lane, NQ>(queries, keys, span, widen);
+        for i in 0..4 {
+            let at = (span & 3) * 4 + i;
+            let scale = scales::<K>(unit, head_dim, Side::Key, at);
+            for q in 0..NQ {
+                let s = if K::SCALED {
+                    vmulq_f32(s[q][i], scale)
+                } else {
+                    s[q][i]
+                };
+                store(&mut p[q][at], 0, s);
             }
         }
     }
@@ -73,8 +98,17 @@ fn attend<L, const NQ: usize>(
     for q in 0..NQ {
         out[q * out_len + lanes] = softmax(&mut p[q], n_valid[q], n_spans);
     }
+    if K::SCALED {
+        for at in 0..4 * n_spans {
+            let scale = scales::<K>(unit, head_dim, Side::Value, at);
+            for q in 0..NQ {
+                let weight = vmulq_f32(load(&p[q][at], 0), scale);
+                store(&mut p[q][at], 0, weight);
+            }
+        }
+    }
     for span in 0..head_dim / SPAN {
-        let o = weighted::<L, NQ, 2>(&p, values, head_dim, n_spans, 2 * span, widen);
+        let o = weighted::<K::Lane, NQ, 2>(&p, values, head_dim, n_spans, 2 * span, widen);
         for q in 0..NQ {
             let at = q * out_len + 4 * span;
             for (out, o) in out[at..at + 4].iter_mut().zip(o[q].as_flattened()) {
@@ -84,13 +118,21 @@ fn attend<L, const NQ: usize>(
     }
     if !head_dim.is_multiple_of(SPAN) {
         let from = head_dim / 8 - 1;
-        let o = weighted::<L, NQ, 1>(&p, values, head_dim, n_spans, from, widen);
+        let o = weighted::<K::Lane, NQ, 1>(&p, values, head_dim, n_spans, from, widen);
         for q in 0..NQ {
             let at = q * out_len + 2 * from;
             store(&mut out[at], 0, o[q][0][0]);
             store(&mut out[at + 1], 0, o[q][0][1]);
         }
     }
+}
+
+/// The scales of four positions.
+#[inline]
+#[target_feature(enable = "neon")]
+fn scales<K: KvFormat>(unit: &[K::Lane], head_dim: usize, side: Side, at: usize) -> float32x4_t {
+    let scales = core::array::from_fn(|i| K::scale(unit, head_dim, side, 4 * at + i));
+    load(&F32x4(scales), 0)
 }
 
 /// Scores of [`SPAN`] positions: one fma a dimension, ascending.

@@ -1,19 +1,21 @@
 //! The only loads and stores of vectors: aligned, in bounds, and free of byte-wise splitting.
 
-use core::arch::aarch64::{float32x4_t, int8x16_t, uint8x16_t, uint16x8_t};
+use core::arch::aarch64::{float32x4_t, int8x8_t, int8x16_t, uint8x16_t, uint16x8_t};
 
 use crate::arena::Plain;
 
-/// A vector register's worth of numbers.
+/// A vector register's worth of numbers, or half of one.
 ///
 /// # Safety
-/// Sixteen bytes of which every pattern is a value.
+/// Bytes of which every pattern is a value.
 pub unsafe trait Vector: Copy {}
 
 // SAFETY: four floats.
 unsafe impl Vector for float32x4_t {}
 // SAFETY: sixteen bytes.
 unsafe impl Vector for int8x16_t {}
+// SAFETY: eight bytes.
+unsafe impl Vector for int8x8_t {}
 // SAFETY: sixteen bytes.
 unsafe impl Vector for uint8x16_t {}
 // SAFETY: eight 16-bit integers.
@@ -22,8 +24,8 @@ unsafe impl Vector for uint16x8_t {}
 /// The vector at byte `offset` of an aligned value. With a constant offset this is one `ldr`.
 #[inline(always)] // The checks fold away only where the offset is known.
 pub fn load<V: Vector, T: Plain>(value: &T, offset: usize) -> V {
-    const { assert!(align_of::<T>() >= 16 && size_of::<V>() == 16) };
-    assert!(offset.is_multiple_of(16) && offset + 16 <= size_of::<T>());
+    const { assert!(align_of::<T>() >= size_of::<V>()) };
+    assert!(offset.is_multiple_of(size_of::<V>()) && offset + size_of::<V>() <= size_of::<T>());
     // SAFETY: within `value` and aligned by the assertions; `Plain` makes its bytes initialised
     // and `Vector` takes any.
     unsafe {
@@ -37,8 +39,8 @@ pub fn load<V: Vector, T: Plain>(value: &T, offset: usize) -> V {
 /// Puts a vector at byte `offset` of an aligned value.
 #[inline(always)] // The checks fold away only where the offset is known.
 pub fn store<V: Vector, T: Plain>(value: &mut T, offset: usize, vector: V) {
-    const { assert!(align_of::<T>() >= 16 && size_of::<V>() == 16) };
-    assert!(offset.is_multiple_of(16) && offset + 16 <= size_of::<T>());
+    const { assert!(align_of::<T>() >= size_of::<V>()) };
+    assert!(offset.is_multiple_of(size_of::<V>()) && offset + size_of::<V>() <= size_of::<T>());
     // SAFETY: within `value` and aligned by the assertions; `Plain` takes any bytes.
     unsafe {
         *core::ptr::from_mut(value)

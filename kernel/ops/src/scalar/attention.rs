@@ -9,119 +9,20 @@
 //! m   = max s_t,  p_t = exp(s_t − m),  l = Σ p_t in 16 lanes by t and a halving tree
 //! o_d = fma over t ascending of p_t · v_td
 //! ```
+//! With a cache in int8, `k` and `v` are integers: `s_t` is multiplied by the key's scale when it is
+//! whole, and `p_t` by the value's before it is used.
 
 use super::exp::exp;
+use super::quantize::{largest_bits, scale_and_inverse};
 use super::sum_lanes;
-use crate::float::{f16_to_f32, f32_to_f16, fma};
-use crate::lanes::{F16x8, F32x4, F32x8};
+use crate::float::fma;
+pub use crate::kv_format::{KvF16, KvF32, KvFormat, KvI8, Side};
+use crate::lanes::F32x4;
 
 /// Positions in a block.
 pub const BLOCK: usize = 64;
 
-/// An element format of the KV cache, eight to a lane.
-pub trait KvFormat {
-    /// Eight elements.
-    type Lane: crate::arena::Plain + Send + Sync;
-
-    /// The eight values.
-    fn widen(lane: &Self::Lane) -> [f32; 8];
-    /// Puts `value` in place `i`.
-    fn set(lane: &mut Self::Lane, i: usize, value: f32);
-
-    /// The NEON twin of [`attend`].
-    #[cfg(target_arch = "aarch64")]
-    fn attend_neon<const NQ: usize>(
-        queries: &[F32x4],
-        unit: &[Self::Lane],
-        n_valid: [usize; NQ],
-        out: &mut [F32x4],
-    );
-
-    /// The NEON twin of [`append`].
-    #[cfg(target_arch = "aarch64")]
-    fn append_neon(
-        unit: &mut [Self::Lane],
-        at: usize,
-        key: &[F32x4],
-        value: &[F32x4],
-        n_tokens: usize,
-        t: usize,
-    ) where
-        Self: Sized,
-    {
-        append::<Self>(unit, at, key, value, n_tokens, t);
-    }
-}
-
-/// Halves.
-pub enum KvF16 {}
-/// Floats.
-pub enum KvF32 {}
-
-impl KvFormat for KvF16 {
-    type Lane = F16x8;
-
-    #[inline(always)] // Must take on the caller's target features.
-    fn widen(lane: &F16x8) -> [f32; 8] {
-        lane.0.map(f16_to_f32)
-    }
-
-    #[inline(always)] // Must take on the caller's target features.
-    fn set(lane: &mut F16x8, i: usize, value: f32) {
-        lane.0[i] = f32_to_f16(value);
-    }
-
-    #[cfg(target_arch = "aarch64")]
-    fn attend_neon<const NQ: usize>(
-        queries: &[F32x4],
-        unit: &[F16x8],
-        n_valid: [usize; NQ],
-        out: &mut [F32x4],
-    ) {
-        // SAFETY: every AArch64 core that this runs on has AdvSIMD.
-        unsafe { crate::neon::attention::attend_f16(queries, unit, n_valid, out) }
-    }
-
-    #[cfg(target_arch = "aarch64")]
-    fn append_neon(
-        unit: &mut [F16x8],
-        at: usize,
-        key: &[F32x4],
-        value: &[F32x4],
-        n_tokens: usize,
-        t: usize,
-    ) {
-        // SAFETY: every AArch64 core that this runs on has AdvSIMD.
-        unsafe { crate::neon::attention::append_f16(unit, at, key, value, n_tokens, t) }
-    }
-}
-
-impl KvFormat for KvF32 {
-    type Lane = F32x8;
-
-    #[inline(always)] // Must take on the caller's target features.
-    fn widen(lane: &F32x8) -> [f32; 8] {
-        lane.0
-    }
-
-    #[inline(always)] // Must take on the caller's target features.
-    fn set(lane: &mut F32x8, i: usize, value: f32) {
-        lane.0[i] = value;
-    }
-
-    #[cfg(target_arch = "aarch64")]
-    fn attend_neon<const NQ: usize>(
-        queries: &[F32x4],
-        unit: &[F32x8],
-        n_valid: [usize; NQ],
-        out: &mut [F32x4],
-    ) {
-        // SAFETY: every AArch64 core that this runs on has AdvSIMD.
-        unsafe { crate::neon::attention::attend_f32(queries, unit, n_valid, out) }
-    }
-}
-
-/// Lanes in a unit: keys and values of [`BLOCK`] positions.
+/// Lanes in a unit without scales: keys and values of [`BLOCK`] positions.
 pub const fn unit_len(head_dim: usize) -> usize {
     2 * head_dim * BLOCK / 8
 }
@@ -132,6 +33,8 @@ pub const fn partial_len(head_dim: usize) -> usize {
 }
 
 /// Puts one position's key (a plain vector) and value (token `t` of a panel) into place `at`.
+///
+/// A format with scales quantises each as activations are: `d = absmax / 127`.
 #[inline(always)] // Must take on the caller's target features.
 pub fn append<K: KvFormat>(
     unit: &mut [K::Lane],
@@ -142,13 +45,22 @@ pub fn append<K: KvFormat>(
     t: usize,
 ) {
     let head_dim = 4 * key.len();
+    let (mut key_scale, mut value_scale) = ((1.0, 1.0), (1.0, 1.0));
+    if K::SCALED {
+        let values = value[t..].iter().step_by(n_tokens).take(key.len());
+        key_scale = scale_and_inverse(largest_bits(key.iter()));
+        value_scale = scale_and_inverse(largest_bits(values));
+        K::set_scale(unit, head_dim, Side::Key, at, key_scale.0);
+        K::set_scale(unit, head_dim, Side::Value, at, value_scale.0);
+    }
     let (keys, values) = unit.split_at_mut(head_dim * BLOCK / 8);
     let values = &mut values[at * head_dim / 8..];
     for g in 0..key.len() {
         for i in 0..4 {
             let d = 4 * g + i;
-            K::set(&mut keys[d * BLOCK / 8 + at / 8], at % 8, key[g].0[i]);
-            K::set(&mut values[d / 8], d % 8, value[g * n_tokens + t].0[i]);
+            let (k, v) = (key[g].0[i], value[g * n_tokens + t].0[i]);
+            K::set(&mut keys[d * BLOCK / 8 + at / 8], at % 8, k * key_scale.1);
+            K::set(&mut values[d / 8], d % 8, v * value_scale.1);
         }
     }
 }
@@ -183,7 +95,10 @@ pub fn attend<K: KvFormat, const NQ: usize>(
             }
         }
         for q in 0..NQ {
-            scores[q][from..from + 16].copy_from_slice(&s[q]);
+            for i in 0..16 {
+                let scale = K::scale(unit, head_dim, Side::Key, from + i);
+                scores[q][from + i] = if K::SCALED { s[q][i] * scale } else { s[q][i] };
+            }
         }
     }
 
@@ -201,6 +116,11 @@ pub fn attend<K: KvFormat, const NQ: usize>(
                 0.0
             };
             sum[t % 16] += scores[t];
+        }
+        if K::SCALED {
+            for t in 0..n_max {
+                scores[t] *= K::scale(unit, head_dim, Side::Value, t);
+            }
         }
         let stats = F32x4([m, sum_lanes(sum), 0.0, 0.0]);
         out[q * partial_len(head_dim) + lanes] = stats;

@@ -15,17 +15,7 @@ pub fn quantize<const NT: usize>(
     t: usize,
 ) {
     for (b, x) in x.chunks_exact(8).take(n_blocks).enumerate() {
-        let mut bits = 0;
-        for v in x.iter().flat_map(|lanes| lanes.0) {
-            // As integers, magnitudes order like numbers, with infinity and NaN on top.
-            bits = bits.max(v.to_bits() & 0x7FFF_FFFF);
-        }
-        let d = f32::from_bits(bits) / 127.0;
-        let (d, inverse) = if d < f32::MIN_POSITIVE {
-            (0.0, 0.0)
-        } else {
-            (d, 1.0 / d)
-        };
+        let (d, inverse) = scale_and_inverse(largest_bits(x.iter()));
         let pair = &mut out[b / 2];
         let mut sum = 0;
         for (g, lanes) in x.iter().enumerate() {
@@ -40,9 +30,31 @@ pub fn quantize<const NT: usize>(
     }
 }
 
+/// The bits of the largest magnitude. As integers, magnitudes order like numbers, with infinity and NaN
+/// on top.
+#[inline(always)] // Must take on the caller's target features.
+pub fn largest_bits<'x>(x: impl Iterator<Item = &'x F32x4>) -> u32 {
+    let mut bits = 0;
+    for v in x.flat_map(|lanes| lanes.0) {
+        bits = bits.max(v.to_bits() & 0x7FFF_FFFF);
+    }
+    bits
+}
+
+/// `d = absmax / 127` and `1 / d`, or zeros where `d` is no normal number.
+#[inline(always)] // Must take on the caller's target features.
+pub fn scale_and_inverse(largest_bits: u32) -> (f32, f32) {
+    let d = f32::from_bits(largest_bits) / 127.0;
+    if d < f32::MIN_POSITIVE {
+        (0.0, 0.0)
+    } else {
+        (d, 1.0 / d)
+    }
+}
+
 /// The integer nearest to `v`, ties to even; NaN gives 0. `v` lies within ±127.5.
 #[inline(always)] // Must take on the caller's target features.
-fn round_to_i8(v: f32) -> i8 {
+pub fn round_to_i8(v: f32) -> i8 {
     let v = if v.is_nan() { 0.0 } else { v };
     (v + crate::scalar::exp::ROUND).to_bits() as i8
 }

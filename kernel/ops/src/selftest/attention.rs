@@ -4,7 +4,7 @@ use super::random::Random;
 use super::{Comparison, Outcome};
 use crate::arena::{Arena, OutOfMemory};
 use crate::lanes::F32x4;
-use crate::scalar::attention::{BLOCK, KvF16, KvF32, KvFormat, partial_len, unit_len};
+use crate::scalar::attention::{BLOCK, KvF16, KvF32, KvFormat, KvI8, Side, partial_len};
 use crate::{dispatch, scalar};
 
 pub(super) fn run(
@@ -13,6 +13,7 @@ pub(super) fn run(
 ) -> Result<(), OutOfMemory> {
     report(attend::<KvF16>(arena, "attention, f16 cache")?);
     report(attend::<KvF32>(arena, "attention, f32 cache")?);
+    report(attend::<KvI8>(arena, "attention, int8 cache")?);
     report(merge(arena)?);
     Ok(())
 }
@@ -25,8 +26,8 @@ fn attend<K: KvFormat>(
     let mut random = Random::new(6);
     for head_dim in [8, 16, 24, 64, 80] {
         let lanes = head_dim / 4;
-        let ours = arena.slice::<K::Lane>(unit_len(head_dim))?;
-        let theirs = arena.slice::<K::Lane>(unit_len(head_dim))?;
+        let ours = arena.slice::<K::Lane>(K::unit_len(head_dim))?;
+        let theirs = arena.slice::<K::Lane>(K::unit_len(head_dim))?;
         let (key, values) = (arena.slice(lanes)?, arena.slice(lanes * 2)?);
         for at in 0..BLOCK {
             random.fill(key, 2.0);
@@ -37,6 +38,12 @@ fn attend<K: KvFormat>(
         for (a, b) in ours.iter().zip(theirs.iter()) {
             let equal = K::widen(a).map(f32::to_bits) == K::widen(b).map(f32::to_bits);
             comparison.value(equal);
+        }
+        for side in [Side::Key, Side::Value] {
+            for at in 0..BLOCK {
+                let scale = |unit| K::scale(unit, head_dim, side, at).to_bits();
+                comparison.value(scale(ours) == scale(theirs));
+            }
         }
         let queries = arena.slice(4 * lanes)?;
         random.fill(queries, 1.5);

@@ -44,6 +44,7 @@ pub struct Args {
 enum KvArg {
     F32,
     F16,
+    Int8,
 }
 
 impl From<KvArg> for KvType {
@@ -51,6 +52,7 @@ impl From<KvArg> for KvType {
         match kv {
             KvArg::F32 => KvType::F32,
             KvArg::F16 => KvType::F16,
+            KvArg::Int8 => KvType::I8,
         }
     }
 }
