@@ -1,17 +1,17 @@
 //! A card on a host: initialisation, reads, retries.
 //!
-//! Nothing here knows a register. Order and limits of the initialisation: SD Physical Layer
-//! Simplified Specification 6.00, §4.2 (identification) and §4.3.10 (switch function).
+//! Nothing here knows a register.
 
-use core::fmt;
+mod error;
+mod start;
 
 use super::adma::DmaMap;
 use super::host::{HostError, SdHost, Transfer};
-use super::identity::{Cid, Csd, Scr, SwitchStatus};
-use super::protocol::{
-    Addressing, BLOCK_BYTES, CardState, CardStatus, Command, IF_COND, Ocr, Response,
-};
+use super::identity::Cid;
+use super::protocol::{Addressing, BLOCK_BYTES, CardState, CardStatus, Command};
 use super::retry::{Ladder, Rung, Step};
+
+pub use error::{CardError, Failure};
 
 /// Card clock of default-speed transfers.
 pub const DEFAULT_SPEED_HZ: u32 = 25_000_000;
@@ -21,128 +21,8 @@ pub const HIGH_SPEED_HZ: u32 = 50_000_000;
 /// Blocks per command: 4 MiB amortise a command's cost, and a failed one costs little to repeat.
 const PIECE_BLOCKS: usize = 8192;
 
-/// Between two ACMD41; cards need about 30 of them.
-const POWER_UP_PERIOD_US: u64 = 10_000;
-/// A card may take a second to power up (§4.2.3); slow ones are given two.
-const POWER_UP_LIMIT_US: u64 = 2_000_000;
 /// From a failed transfer back to the transfer state.
 const RECOVERY_LIMIT_US: u64 = 1_000_000;
-
-/// Why a card cannot be used, or a read failed.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum CardError {
-    /// Nothing answers in the slot.
-    NoCard,
-    /// CMD8 was echoed wrongly: the card does not take 2.7–3.6 V.
-    Voltage {
-        /// What the card answered, from CMD8 or ACMD41.
-        answer: u32,
-    },
-    /// The card never finished powering up.
-    NeverReady {
-        /// The last OCR.
-        ocr: u32,
-    },
-    /// The card is locked with a password.
-    Locked,
-    /// A CSD structure of a newer kind of card.
-    UnknownCsd {
-        /// CSD structure version field.
-        version: u8,
-    },
-    /// The card refused a command.
-    Refused {
-        /// CMD index.
-        index: u8,
-        /// R1 card status.
-        status: u32,
-    },
-    /// The controller reported a failure.
-    Host(HostError),
-    /// A read went wrong on every rung of the ladder.
-    Unreadable {
-        /// First block of the failing piece.
-        block: u64,
-        /// The last failure.
-        cause: Failure,
-    },
-    /// A read beyond the end of the card.
-    OutOfRange {
-        /// First block asked for.
-        block: u64,
-        /// Blocks on the card.
-        n_blocks: u64,
-    },
-}
-
-impl fmt::Display for CardError {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match *self {
-            Self::NoCard => f.write_str("no card answers in the SD slot: insert one and try again"),
-            Self::Voltage { answer } => write!(
-                f,
-                "the SD card refuses 3.3 V (answer {answer:#010x}): use another card"
-            ),
-            Self::NeverReady { ocr } => write!(
-                f,
-                "the SD card never became ready (OCR {ocr:#010x}): re-insert it or use another"
-            ),
-            Self::Locked => f.write_str("the SD card is locked with a password: unlock it first"),
-            Self::UnknownCsd { version } => write!(
-                f,
-                "the SD card is of a newer kind (CSD version {version}): use a card up to 2 TB"
-            ),
-            Self::Refused { index, status } => write!(
-                f,
-                "the SD card refused CMD{index} (status {status:#010x}): re-insert it or use another"
-            ),
-            Self::Host(error) => write!(f, "SD card: {error}: re-insert it or use another"),
-            Self::Unreadable { block, cause } => write!(
-                f,
-                "SD card block {block} cannot be read: {cause}: re-insert the card or use another"
-            ),
-            Self::OutOfRange { block, n_blocks } => write!(
-                f,
-                "SD card block {block} is beyond the card's end ({n_blocks} blocks)"
-            ),
-        }
-    }
-}
-
-impl core::error::Error for CardError {}
-
-/// Who reported that a read went wrong.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Failure {
-    /// The controller.
-    Host(HostError),
-    /// The card, in the R1 status of the read command.
-    Card {
-        /// R1 card status.
-        status: u32,
-    },
-}
-
-impl fmt::Display for Failure {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match self {
-            Self::Host(error) => error.fmt(f),
-            Self::Card { status } => write!(f, "the card reports {status:#010x}"),
-        }
-    }
-}
-
-impl From<HostError> for Failure {
-    fn from(error: HostError) -> Self {
-        Self::Host(error)
-    }
-}
-
-impl From<HostError> for CardError {
-    fn from(error: HostError) -> Self {
-        Self::Host(error)
-    }
-}
 
 /// What went wrong and was put right since the card was initialised.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -402,138 +282,7 @@ impl<H: SdHost> SdCard<H> {
             self.host.wait_us(1000);
         }
     }
-
-    /// From power to a selected card at the default speed.
-    fn identify(&mut self) -> Result<Csd, CardError> {
-        self.host.reset()?;
-        self.host.command(Command::go_idle())?;
-        let version_2 = self.send_if_cond()?;
-        let ocr = self.power_up(version_2)?;
-        self.addressing = ocr.addressing();
-
-        self.cid = Cid::parse(self.host.command(Command::all_send_cid())?.long);
-        let published = self.host.command(Command::send_relative_addr())?.short;
-        self.rca = (published >> 16) as u16;
-        let csd = self.host.command(Command::send_csd(self.rca))?.long;
-        let csd = Csd::parse(csd).map_err(|e| CardError::UnknownCsd { version: e.0 })?;
-        // What 32 bits cannot address is not there, whatever a damaged CSD says.
-        self.n_blocks = match self.addressing {
-            Addressing::Bytes => csd.n_blocks.min((1 << 32) / BLOCK_BYTES as u64),
-            Addressing::Blocks => csd.n_blocks.min(1 << 32),
-        };
-
-        self.clock_hz = self.host.set_clock_hz(DEFAULT_SPEED_HZ)?;
-        let response = self.host.command(Command::select(self.rca))?;
-        if CardStatus(response.short).locked() {
-            return Err(CardError::Locked);
-        }
-        if self.addressing == Addressing::Bytes {
-            self.send(Command::set_block_len(BLOCK_BYTES as u32))?;
-        }
-        Ok(csd)
-    }
-
-    /// CMD8: true for cards of version 2.00 and later, false for the silent older ones.
-    fn send_if_cond(&mut self) -> Result<bool, CardError> {
-        match self.host.command(Command::send_if_cond()) {
-            Ok(response) if response.short & 0xFFF == IF_COND => Ok(true),
-            Ok(response) => Err(CardError::Voltage {
-                answer: response.short,
-            }),
-            Err(error) if error.is_silence() => {
-                self.host.reset_lines()?;
-                Ok(false)
-            }
-            Err(error) => Err(error.into()),
-        }
-    }
-
-    /// ACMD41 until the card is ready.
-    fn power_up(&mut self, version_2: bool) -> Result<Ocr, CardError> {
-        let start = self.host.now_us();
-        loop {
-            match self.host.command(Command::app(0)) {
-                Ok(_) => {}
-                // Silent to CMD8 and to CMD55: the slot is empty.
-                Err(error) if error.is_silence() && !version_2 => return Err(CardError::NoCard),
-                Err(error) => return Err(error.into()),
-            }
-            let ocr = Ocr(self.host.command(Command::send_op_cond(version_2))?.short);
-            if ocr.ready() {
-                return if ocr.accepts_3v3() {
-                    Ok(ocr)
-                } else {
-                    Err(CardError::Voltage { answer: ocr.0 })
-                };
-            }
-            if self.host.now_us().wrapping_sub(start) > POWER_UP_LIMIT_US {
-                return Err(CardError::NeverReady { ocr: ocr.0 });
-            }
-            self.host.wait_us(POWER_UP_PERIOD_US);
-        }
-    }
-
-    /// Four lines and high speed, as far as the card has them.
-    fn speed_up(&mut self, csd: &Csd) -> Result<(), CardError> {
-        let mut scr = [0; Scr::BYTES];
-        self.send(Command::app(self.rca))?;
-        self.read_register(Command::send_scr(), &mut scr)?;
-        let scr = Scr::parse(&scr);
-        if scr.four_lines {
-            self.send(Command::app(self.rca))?;
-            self.send(Command::set_bus_width_4())?;
-            self.host.set_four_lines();
-            self.four_lines = true;
-        }
-        // CMD6 came with version 1.10.
-        if scr.spec >= 1 && csd.has_switch() && self.switch_to_high_speed()? {
-            // The card changes its timing within 8 clocks of the status' end bit.
-            self.host.wait_us(10);
-            self.host.set_high_speed(true);
-            self.high_speed = true;
-            self.clock_hz = self.host.set_clock_hz(HIGH_SPEED_HZ)?;
-        }
-        Ok(())
-    }
-
-    /// Asks for high speed first, then switches; true if the card confirms it.
-    fn switch_to_high_speed(&mut self) -> Result<bool, CardError> {
-        let mut status = [0; SwitchStatus::BYTES];
-        let check = Command::switch_access_mode(false, 0);
-        self.read_register(check, &mut status)?;
-        if !SwitchStatus::parse(&status).offers_high_speed() {
-            return Ok(false);
-        }
-        let switch = Command::switch_access_mode(true, SwitchStatus::HIGH_SPEED);
-        self.read_register(switch, &mut status)?;
-        Ok(SwitchStatus::parse(&status).selected == SwitchStatus::HIGH_SPEED)
-    }
-
-    /// A command without data whose R1 status must be clean.
-    fn send(&mut self, command: Command) -> Result<(), CardError> {
-        let response = self.host.command(command)?;
-        accept(command, response)
-    }
-
-    /// A register that comes as one data block.
-    fn read_register(&mut self, command: Command, buf: &mut [u8]) -> Result<(), CardError> {
-        let response = self.host.read(command, buf.len(), buf)?;
-        accept(command, response)
-    }
-}
-
-/// Turns error bits of an R1 answer into an error.
-fn accept(command: Command, response: Response) -> Result<(), CardError> {
-    if CardStatus(response.short).errors() == 0 {
-        Ok(())
-    } else {
-        Err(CardError::Refused {
-            index: command.index,
-            status: response.short,
-        })
-    }
 }
 
 #[cfg(test)]
-#[path = "card_tests.rs"]
 mod tests;

@@ -11,15 +11,22 @@
 //! Linux `sdhci-iproc.c` (access width, delays, Auto-CMD12, lowest clock), `bcm2711-rpi-4-b.dts`
 //! (expander lines, no card detect), Circle `emmc.cpp` (bus power), raspberrypi/firmware#1179 (clock 12).
 
+mod command;
+mod dma;
+mod wait;
+
 use super::adma::{self, DmaMap, Table};
 use super::divider::Divider;
-use super::host::{Clock, HostError, SdHost, Transfer};
+use super::host::{HostError, SdHost, Transfer};
 use super::protocol::{BLOCK_BYTES, Command, Response, ResponseKind};
 use super::registers::{
     Block, Word, Words, capabilities, clock_reset, host_power, interrupt, mode_command, present,
 };
+use crate::clock::Clock;
 use crate::dma::Caches;
 use crate::mmio::Mmio;
+use command::read_mode;
+use dma::dma_addr;
 
 /// Expander line that selects the I/O rail: 0 is 3.3 V, 1 is 1.8 V.
 pub const GPIO_VDD_SD_IO_SEL: u32 = 132;
@@ -144,241 +151,6 @@ impl<W: Words, C: Clock, B: Board> Sdhci<W, C, B> {
     /// Whether the controller has a DMA engine that this driver can use.
     pub fn can_dma(&self) -> bool {
         self.capabilities() & capabilities::ADMA2 != 0
-    }
-
-    /// The bus address of the descriptor table.
-    fn table_addr(&self, map: DmaMap) -> Option<u32> {
-        let addr = core::ptr::from_ref::<Table>(self.table).addr();
-        let len = size_of::<Table>();
-        map.bus_addr(self.board.phys_addr(addr, len)?, len)
-    }
-
-    /// Writes a word, then waits as long as the clock domain crossing needs.
-    fn write(&self, word: Word, value: u32) {
-        self.words.write(word, value);
-        if self.card_hz <= IDENTIFICATION_HZ {
-            // Four card clocks; before the first clock is set, those of the slowest one.
-            let hz = if self.card_hz == 0 {
-                super::divider::LOWEST_HZ
-            } else {
-                self.card_hz
-            };
-            self.clock.wait_us(4_000_000_u64.div_ceil(u64::from(hz)));
-        }
-    }
-
-    /// Waits until `done` is satisfied with the word, or the limit has passed: then the last value.
-    fn wait_for(&self, word: Word, limit_us: u64, done: impl Fn(u32) -> bool) -> Result<u32, u32> {
-        let mut value = self.words.read(word);
-        if done(value) {
-            return Ok(value);
-        }
-        let start = self.clock.now_us();
-        loop {
-            value = self.words.read(word);
-            if done(value) {
-                return Ok(value);
-            }
-            if self.clock.now_us().wrapping_sub(start) > limit_us {
-                return Err(value);
-            }
-            self.clock.relax();
-        }
-    }
-
-    /// Sets reset bits and waits until the controller has cleared them.
-    fn reset_bits(&self, bits: u32) -> Result<(), HostError> {
-        let control = self.words.read(Word::ClockReset);
-        self.write(Word::ClockReset, control | bits);
-        self.wait_for(Word::ClockReset, RESET_LIMIT_US, |v| v & bits == 0)
-            .map_err(|control| HostError::ResetStuck { control })?;
-        Ok(())
-    }
-
-    /// Waits until CMD, or CMD and DAT, are free.
-    fn wait_idle(&self, inhibit: u32) -> Result<(), HostError> {
-        self.wait_for(Word::Present, COMMAND_LIMIT_US, |v| v & inhibit == 0)
-            .map_err(|present| HostError::LinesBusy { present })?;
-        Ok(())
-    }
-
-    fn write_host_control(&self) {
-        self.write(Word::HostPower, self.host_control | host_power::POWER_3V3);
-    }
-
-    /// Waits for an event; any error bit comes first, because QEMU sets both and boards only the error.
-    fn wait_event(&self, event: u32, limit_us: u64, index: u8) -> Result<(), HostError> {
-        let result = self.wait_for(Word::IntStatus, limit_us, |v| {
-            v & (event | interrupt::ERRORS) != 0
-        });
-        match result {
-            Ok(status) if status & interrupt::ERRORS != 0 => Err(self.explain(status, index)),
-            Ok(_) => {
-                self.write(Word::IntStatus, event);
-                Ok(())
-            }
-            Err(_) if event == interrupt::COMMAND_COMPLETE => {
-                Err(HostError::CommandTimeout { index })
-            }
-            Err(_) => Err(HostError::DataTimeout { index }),
-        }
-    }
-
-    /// The most telling of the error bits.
-    fn explain(&self, status: u32, index: u8) -> HostError {
-        let any = |bits| status & bits != 0;
-        if any(interrupt::COMMAND_CORRUPT) {
-            HostError::CommandCorrupt { index, status }
-        } else if any(interrupt::COMMAND_TIMEOUT) {
-            HostError::CommandTimeout { index }
-        } else if any(interrupt::DATA_CORRUPT) {
-            HostError::DataCorrupt { index, status }
-        } else if any(interrupt::DATA_TIMEOUT) {
-            HostError::DataTimeout { index }
-        } else if any(interrupt::AUTO_CMD) {
-            HostError::AutoStop {
-                status: self.words.read(Word::AutoHost2) & 0xFFFF,
-            }
-        } else if any(interrupt::ADMA) {
-            HostError::Dma {
-                status: self.words.read(Word::AdmaError),
-            }
-        } else {
-            HostError::Controller { status }
-        }
-    }
-
-    /// Sends `command` with the transfer `mode` and waits for its answer.
-    fn start(&self, command: Command, mode: u32) -> Result<Response, HostError> {
-        let needs_dat =
-            mode != 0 || (command.response == ResponseKind::ShortBusy && !command.is_abort());
-        let inhibit = if needs_dat {
-            present::CMD_INHIBIT | present::DAT_INHIBIT
-        } else {
-            present::CMD_INHIBIT
-        };
-        self.wait_idle(inhibit)?;
-        self.write(Word::IntStatus, u32::MAX);
-        self.write(Word::Argument, command.argument);
-        self.write(Word::ModeCommand, command_word(command, mode));
-        self.wait_event(interrupt::COMMAND_COMPLETE, COMMAND_LIMIT_US, command.index)?;
-        Ok(self.response(command.response))
-    }
-
-    fn response(&self, kind: ResponseKind) -> Response {
-        match kind {
-            ResponseKind::None => Response::default(),
-            ResponseKind::Long => {
-                // The controller keeps bits 127:8 of the register, shifted down by 8: no CRC.
-                let words = [
-                    Word::Response3,
-                    Word::Response2,
-                    Word::Response1,
-                    Word::Response0,
-                ];
-                let shifted = words
-                    .iter()
-                    .fold(0, |acc, &w| acc << 32 | u128::from(self.words.read(w)));
-                Response {
-                    short: 0,
-                    long: shifted << 8,
-                }
-            }
-            _ => Response {
-                short: self.words.read(Word::Response0),
-                long: 0,
-            },
-        }
-    }
-
-    /// Hands `buf` to the DMA engine, if it is in use and reaches `buf`.
-    fn prepare_dma(&mut self, buf: &[u8]) -> bool {
-        let Some(map) = self.dma else {
-            return false;
-        };
-        let phys = self.board.phys_addr(buf.as_ptr().addr(), buf.len());
-        let addr = phys.and_then(|phys| dma_addr(map, phys, buf.len()));
-        let (Some(addr), Some(table_addr)) = (addr, self.table_addr(map)) else {
-            return false;
-        };
-        self.table.describe(addr, buf.len());
-        // No dirty line may be written back over what the controller will have written.
-        let clean = |addr, len| self.board.clean_and_invalidate(addr, len);
-        clean(buf.as_ptr().addr(), buf.len());
-        let table = core::ptr::from_ref::<Table>(self.table).addr();
-        clean(table, size_of::<Table>());
-        self.write(Word::AdmaAddr, table_addr);
-        true
-    }
-
-    /// Waits until the DMA engine has written all of `buf`, or stops it.
-    fn finish_dma(&self, index: u8, buf: &mut [u8]) -> Result<(), HostError> {
-        // A second of patience, and the time that 1 MB/s takes: slower than any mode.
-        let limit_us = DATA_LIMIT_US + buf.len() as u64;
-        let result = self.wait_event(interrupt::TRANSFER_COMPLETE, limit_us, index);
-        if result.is_err() {
-            self.stop_dma()?;
-        }
-        // Lines that came back by prefetching while the transfer ran hold old bytes.
-        self.board
-            .clean_and_invalidate(buf.as_ptr().addr(), buf.len());
-        result
-    }
-
-    /// Nothing is written to memory after this.
-    fn stop_dma(&self) -> Result<(), HostError> {
-        self.reset_bits(clock_reset::RESET_CMD)?;
-        self.reset_bits(clock_reset::RESET_DAT)
-    }
-
-    /// Takes the blocks out of the data port.
-    fn read_port(&self, index: u8, block_bytes: usize, buf: &mut [u8]) -> Result<(), HostError> {
-        for block in buf.chunks_exact_mut(block_bytes) {
-            self.wait_event(interrupt::READ_READY, DATA_LIMIT_US, index)?;
-            for word in block.chunks_exact_mut(4) {
-                word.copy_from_slice(&self.words.read(Word::Data).to_le_bytes());
-            }
-        }
-        self.wait_event(interrupt::TRANSFER_COMPLETE, DATA_LIMIT_US, index)
-    }
-}
-
-/// The bus address of `len` bytes at the physical address `phys`, if the DMA engine can fill them.
-fn dma_addr(map: DmaMap, phys: usize, len: usize) -> Option<u32> {
-    let aligned = phys.is_multiple_of(adma::ALIGNMENT) && len.is_multiple_of(adma::ALIGNMENT);
-    if !aligned || !(1..=adma::MAX_BYTES).contains(&len) {
-        return None;
-    }
-    map.bus_addr(phys, len)
-}
-
-/// The transfer mode and command word.
-fn command_word(command: Command, mode: u32) -> u32 {
-    use mode_command as m;
-    let mut word = u32::from(command.index) << m::INDEX_SHIFT | mode;
-    word |= match command.response {
-        ResponseKind::None => 0,
-        ResponseKind::Short => m::RESPONSE_48 | m::CHECK_CRC | m::CHECK_INDEX,
-        ResponseKind::ShortBusy => m::RESPONSE_48_BUSY | m::CHECK_CRC | m::CHECK_INDEX,
-        ResponseKind::Long => m::RESPONSE_136 | m::CHECK_CRC,
-        ResponseKind::Ocr => m::RESPONSE_48,
-    };
-    if mode != 0 {
-        word |= m::DATA;
-    }
-    if command.is_abort() {
-        word |= m::TYPE_ABORT;
-    }
-    word
-}
-
-/// The transfer mode of a read of `n_blocks`.
-fn read_mode(n_blocks: usize) -> u32 {
-    use mode_command as m;
-    if n_blocks == 1 {
-        m::READ
-    } else {
-        m::READ | m::MULTI | m::BLOCK_COUNT | m::AUTO_CMD12
     }
 }
 
@@ -543,5 +315,4 @@ impl<W: Words, C: Clock, B: Board> SdHost for Sdhci<W, C, B> {
 }
 
 #[cfg(test)]
-#[path = "sdhci_tests.rs"]
 mod tests;

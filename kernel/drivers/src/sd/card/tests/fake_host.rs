@@ -1,0 +1,245 @@
+//! A host with a model of a card: logs every command and fails on demand.
+
+use std::cell::Cell;
+use std::collections::VecDeque;
+
+use crate::clock::Clock;
+use crate::sd::adma::DmaMap;
+use crate::sd::host::{HostError, SdHost, Transfer};
+use crate::sd::protocol::{Command, Response, ResponseKind};
+
+/// What the host does with one read command of data blocks.
+#[derive(Clone, Copy)]
+pub(super) enum Fault {
+    None,
+    Host(HostError),
+    Status(u32),
+}
+
+pub(super) struct FakeHost {
+    pub(super) time_us: Cell<u64>,
+    pub(super) log: Vec<String>,
+    pub(super) present: bool,
+    pub(super) version_2: bool,
+    pub(super) high_capacity: bool,
+    pub(super) ocr_voltages: u32,
+    pub(super) polls_until_ready: u32,
+    pub(super) csd: u128,
+    pub(super) scr: [u8; 8],
+    pub(super) offers_high_speed: bool,
+    pub(super) accepts_high_speed: bool,
+    pub(super) locked: bool,
+    /// One entry per data read; afterwards all succeed.
+    pub(super) faults: VecDeque<Fault>,
+    /// Card states that CMD13 reports, then `Transfer` for ever.
+    pub(super) states: VecDeque<u32>,
+    pub(super) transfer: Transfer,
+    /// The map under which DMA brings in the card's bytes; under the other one nothing arrives.
+    pub(super) map: Option<DmaMap>,
+    pub(super) map_in_use: Option<DmaMap>,
+    pub(super) max_blocks: usize,
+    pub(super) app: bool,
+}
+
+pub(super) const TRAN: u32 = 0x900;
+
+impl FakeHost {
+    /// A card of 4 GiB as the shops have them.
+    pub(super) fn sdhc() -> Self {
+        Self {
+            time_us: Cell::new(0),
+            log: Vec::new(),
+            present: true,
+            version_2: true,
+            high_capacity: true,
+            ocr_voltages: 0x00FF_8000,
+            polls_until_ready: 0,
+            csd: 1 << 126 | 0x5B5 << 84 | 8191 << 48,
+            scr: [2, 0x35, 0x80, 0, 0, 0, 0, 0],
+            offers_high_speed: true,
+            accepts_high_speed: true,
+            locked: false,
+            faults: VecDeque::new(),
+            states: VecDeque::new(),
+            transfer: Transfer::Pio,
+            map: None,
+            map_in_use: None,
+            max_blocks: 65_535,
+            app: false,
+        }
+    }
+
+    /// A byte-addressed card of 64 MiB.
+    pub(super) fn sdsc() -> Self {
+        Self {
+            high_capacity: false,
+            csd: 0x5B5 << 84 | 9 << 80 | 2047 << 62 | 4 << 47,
+            ..Self::sdhc()
+        }
+    }
+
+    fn answer(&mut self, command: Command) -> Result<Response, HostError> {
+        let index = command.index;
+        let silence = Err(HostError::CommandTimeout { index });
+        let app = std::mem::take(&mut self.app);
+        let short = |short| Ok(Response { short, long: 0 });
+        if index == 0 {
+            return Ok(Response::default());
+        }
+        if !self.present {
+            return silence;
+        }
+        match (app, index) {
+            (_, 8) if !self.version_2 => silence,
+            (_, 8) => short(command.argument),
+            (_, 55) => {
+                self.app = true;
+                // A card before version 2.00 still reports CMD8 as illegal here.
+                short(if self.version_2 { 0x120 } else { 0x0040_0120 })
+            }
+            (true, 41) if self.polls_until_ready > 0 => {
+                self.polls_until_ready -= 1;
+                short(self.ocr_voltages)
+            }
+            (true, 41) => {
+                let ccs = if self.high_capacity { 1 << 30 } else { 0 };
+                short(1 << 31 | ccs | self.ocr_voltages)
+            }
+            (_, 2) => Ok(Response {
+                short: 0,
+                long: 0x0353_4453_5533_3247_8012_3456_7801_5700,
+            }),
+            (_, 3) => short(0xB368_0500),
+            (_, 9) => Ok(Response {
+                short: 0,
+                long: self.csd,
+            }),
+            (_, 7) => short(if self.locked { 1 << 25 | 0x700 } else { 0x700 }),
+            (_, 13) => short(self.states.pop_front().unwrap_or(TRAN)),
+            _ => short(TRAN),
+        }
+    }
+
+    fn note(&mut self, command: Command) {
+        let prefix = if self.app { "A" } else { "" };
+        self.log
+            .push(format!("{prefix}{} {:x}", command.index, command.argument));
+    }
+}
+
+impl Clock for FakeHost {
+    fn now_us(&self) -> u64 {
+        self.time_us.set(self.time_us.get() + 1);
+        self.time_us.get()
+    }
+
+    fn relax(&self) {
+        self.time_us.set(self.time_us.get() + 100);
+    }
+}
+
+impl SdHost for FakeHost {
+    fn reset(&mut self) -> Result<(), HostError> {
+        self.log.push("reset".into());
+        Ok(())
+    }
+
+    fn command(&mut self, command: Command) -> Result<Response, HostError> {
+        self.note(command);
+        self.answer(command)
+    }
+
+    fn read(
+        &mut self,
+        command: Command,
+        block_bytes: usize,
+        buf: &mut [u8],
+    ) -> Result<Response, HostError> {
+        assert_eq!(command.response, ResponseKind::Short);
+        assert!(buf.len() / block_bytes <= self.max_blocks);
+        self.note(command);
+        let mut response = self.answer(command)?;
+        match command.index {
+            51 => buf.copy_from_slice(&self.scr),
+            6 => {
+                assert_eq!(buf.len(), 64);
+                buf.fill(0);
+                buf[13] = 1 | u8::from(self.offers_high_speed) << 1;
+                let switch = command.argument >> 31 != 0;
+                buf[16] = match (switch, self.accepts_high_speed) {
+                    (false, _) => 0,
+                    (true, true) => 1,
+                    (true, false) => 0xF,
+                };
+            }
+            17 | 18 => {
+                let blocks = buf.len() / 512;
+                self.log.push(format!("  {blocks} blocks"));
+                assert_eq!(command.index == 17, blocks == 1);
+                match self.faults.pop_front().unwrap_or(Fault::None) {
+                    Fault::None
+                        if self.transfer == Transfer::Adma2 && self.map_in_use != self.map =>
+                    {
+                        return Err(HostError::DataTimeout { index: 18 });
+                    }
+                    Fault::None => {
+                        let unit = if self.high_capacity { 1 } else { 512 };
+                        assert_eq!(command.argument % unit, 0);
+                        for (i, block) in buf.chunks_mut(512).enumerate() {
+                            block.fill((command.argument / unit + i as u32) as u8);
+                        }
+                    }
+                    Fault::Host(error) => {
+                        buf.fill(0xEE);
+                        return Err(error);
+                    }
+                    Fault::Status(status) => response.short = status,
+                }
+            }
+            other => panic!("CMD{other} has no data"),
+        }
+        Ok(response)
+    }
+
+    fn set_clock_hz(&mut self, max_hz: u32) -> Result<u32, HostError> {
+        self.log.push(format!("clock {max_hz}"));
+        Ok(max_hz)
+    }
+
+    fn set_four_lines(&mut self) {
+        self.log.push("four lines".into());
+    }
+
+    fn set_high_speed(&mut self, on: bool) {
+        self.log.push(format!("high speed {on}"));
+    }
+
+    fn reset_lines(&mut self) -> Result<(), HostError> {
+        self.log.push("reset lines".into());
+        Ok(())
+    }
+
+    fn max_blocks(&self) -> usize {
+        self.max_blocks
+    }
+
+    fn transfer(&self) -> Transfer {
+        self.transfer
+    }
+
+    fn use_dma(&mut self, map: DmaMap) -> bool {
+        self.log.push(format!("dma {map:?}"));
+        self.map_in_use = Some(map);
+        self.transfer = Transfer::Adma2;
+        self.map.is_some()
+    }
+
+    fn is_direct(&self, buf: &[u8]) -> bool {
+        buf.len().is_multiple_of(512)
+    }
+
+    fn use_pio(&mut self) {
+        self.log.push("pio".into());
+        self.transfer = Transfer::Pio;
+    }
+}

@@ -1,0 +1,201 @@
+//! Reads, retries and the change to DMA.
+
+use super::fake_host::{FakeHost, Fault, TRAN};
+use super::{init, read};
+use crate::sd::adma::DmaMap;
+use crate::sd::card::{CardError, Counters, DEFAULT_SPEED_HZ, Failure, PIECE_BLOCKS};
+use crate::sd::host::{HostError, Transfer};
+
+#[test]
+fn long_reads_become_few_commands() {
+    let mut card = init(FakeHost::sdhc());
+    let (blocks, log) = read(&mut card, 10, 2 * PIECE_BLOCKS + 1);
+    let expected: Vec<u8> = (10..10 + blocks.len() as u32).map(|b| b as u8).collect();
+    assert_eq!(blocks, expected);
+    assert_eq!(
+        log,
+        [
+            "18 a",
+            "  8192 blocks",
+            "18 200a",
+            "  8192 blocks",
+            "17 400a",
+            "  1 blocks"
+        ]
+    );
+    card.host.max_blocks = 3;
+    assert_eq!(
+        read(&mut card, 0, 7).1,
+        [
+            "18 0",
+            "  3 blocks",
+            "18 3",
+            "  3 blocks",
+            "17 6",
+            "  1 blocks"
+        ]
+    );
+}
+
+#[test]
+fn reads_beyond_the_end_are_refused() {
+    let mut card = init(FakeHost::sdhc());
+    let n_blocks = card.n_blocks();
+    let mut buf = [0; 1024];
+    for block in [n_blocks - 1, n_blocks, u64::MAX] {
+        let error = card.read_blocks(block, &mut buf).unwrap_err();
+        assert_eq!(error, CardError::OutOfRange { block, n_blocks });
+    }
+    card.read_blocks(n_blocks - 2, &mut buf).unwrap();
+}
+
+const CRC: Fault = Fault::Host(HostError::DataCorrupt {
+    index: 18,
+    status: 0x0020_8000,
+});
+
+#[test]
+fn a_crc_error_is_retried_after_a_reset_of_the_lines() {
+    let mut card = init(FakeHost::sdhc());
+    card.host.faults = [CRC].into();
+    let (blocks, log) = read(&mut card, 5, 2);
+    assert_eq!(blocks, [5, 6]);
+    assert_eq!(
+        log,
+        [
+            "18 5",
+            "  2 blocks",
+            "reset lines",
+            "13 b3680000",
+            "18 5",
+            "  2 blocks"
+        ]
+    );
+    assert_eq!(
+        card.counters(),
+        Counters {
+            retries: 1,
+            crc_errors: 1,
+            timeouts: 0
+        }
+    );
+}
+
+#[test]
+fn a_card_still_sending_is_stopped_by_hand() {
+    let mut card = init(FakeHost::sdhc());
+    card.host.faults = [Fault::Host(HostError::DataTimeout { index: 18 })].into();
+    // Sending data, then still busy, then ready.
+    card.host.states = [0xB00, 0xE00].into();
+    let (_, log) = read(&mut card, 5, 2);
+    assert_eq!(
+        log[2..],
+        [
+            "reset lines",
+            "13 b3680000",
+            "12 0",
+            "reset lines",
+            "13 b3680000",
+            "reset lines",
+            "13 b3680000",
+            "18 5",
+            "  2 blocks"
+        ]
+    );
+    assert_eq!(card.counters().timeouts, 1);
+}
+
+#[test]
+fn after_three_failures_the_clock_is_halved_and_stays_so() {
+    let mut card = init(FakeHost::sdhc());
+    card.host.faults = [CRC; 3].into();
+    let (blocks, log) = read(&mut card, 5, 2);
+    assert_eq!(blocks, [5, 6]);
+    assert_eq!(log.iter().filter(|l| *l == "clock 25000000").count(), 1);
+    assert_eq!(card.clock_hz(), DEFAULT_SPEED_HZ);
+    card.host.faults = [CRC; 3].into();
+    let (_, log) = read(&mut card, 5, 2);
+    assert!(!log.iter().any(|l| l.starts_with("clock")));
+}
+
+#[test]
+fn after_dma_comes_pio() {
+    let mut host = FakeHost::sdhc();
+    host.transfer = Transfer::Adma2;
+    (host.map, host.map_in_use) = (Some(DmaMap::Identity), Some(DmaMap::Identity));
+    let mut card = init(host);
+    card.host.faults = [Fault::Host(HostError::Dma { status: 1 }); 3].into();
+    let (blocks, log) = read(&mut card, 5, 2);
+    assert_eq!(blocks, [5, 6]);
+    assert!(log.contains(&"pio".to_string()));
+    assert!(!log.iter().any(|l| l.starts_with("clock")));
+    assert_eq!(card.transfer(), Transfer::Pio);
+}
+
+#[test]
+fn dma_is_adopted_only_where_it_brings_in_what_pio_does() {
+    use DmaMap::{Alias, Identity};
+    for (map, maps, expected) in [
+        (Some(Identity), &[Identity][..], Some(Identity)),
+        (Some(Alias), &[Identity, Alias], Some(Alias)),
+        (Some(Alias), &[Identity], None),
+        (None, &[Identity, Alias], None),
+        (Some(Identity), &[], None),
+    ] {
+        let mut card = init(FakeHost::sdhc());
+        card.host.map = map;
+        let (mut by_pio, mut by_dma) = ([0; 1024], [0; 1024]);
+        let adopted = card.adopt_dma(maps, &mut by_pio, &mut by_dma).unwrap();
+        assert_eq!(adopted, expected);
+        let transfer = if expected.is_some() {
+            Transfer::Adma2
+        } else {
+            Transfer::Pio
+        };
+        assert_eq!(card.transfer(), transfer);
+        assert_eq!(read(&mut card, 5, 2).0, [5, 6]);
+        assert_eq!(card.counters().retries, 0);
+    }
+}
+
+#[test]
+fn single_blocks_are_the_last_resort_and_each_has_its_tries() {
+    let mut card = init(FakeHost::sdhc());
+    let mut faults = vec![CRC; 6];
+    faults.extend([Fault::None, CRC, CRC, Fault::None, CRC, CRC, Fault::None]);
+    card.host.faults = faults.into();
+    let (blocks, log) = read(&mut card, 5, 3);
+    assert_eq!(blocks, [5, 6, 7]);
+    let singles: Vec<_> = log.iter().filter(|l| l.starts_with("17")).collect();
+    assert_eq!(
+        singles,
+        ["17 5", "17 6", "17 6", "17 6", "17 7", "17 7", "17 7"]
+    );
+}
+
+#[test]
+fn a_block_that_stays_bad_is_named() {
+    let mut card = init(FakeHost::sdhc());
+    let ecc_failed = TRAN | 1 << 21;
+    let mut faults = vec![CRC; 6];
+    faults.push(Fault::None);
+    faults.extend([Fault::Status(ecc_failed); 3]);
+    card.host.faults = faults.into();
+    let mut buf = [0; 1536];
+    let error = card.read_blocks(5, &mut buf).unwrap_err();
+    let cause = Failure::Card { status: ecc_failed };
+    assert_eq!(error, CardError::Unreadable { block: 6, cause });
+    assert_eq!(
+        error.to_string(),
+        "SD card block 6 cannot be read: the card reports 0x00200900: re-insert the card or use another"
+    );
+}
+
+#[test]
+fn a_card_pulled_out_ends_in_an_error() {
+    let mut card = init(FakeHost::sdhc());
+    card.host.present = false;
+    let error = card.read_blocks(9, &mut [0; 1024]).unwrap_err();
+    let cause = HostError::CommandTimeout { index: 13 }.into();
+    assert_eq!(error, CardError::Unreadable { block: 9, cause });
+}

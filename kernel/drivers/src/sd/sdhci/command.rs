@@ -1,0 +1,98 @@
+//! Commands as register words, their answers, and data by the data port.
+
+use super::{Board, COMMAND_LIMIT_US, DATA_LIMIT_US, Sdhci};
+use crate::clock::Clock;
+use crate::sd::host::HostError;
+use crate::sd::protocol::{Command, Response, ResponseKind};
+use crate::sd::registers::{Word, Words, interrupt, mode_command, present};
+
+impl<W: Words, C: Clock, B: Board> Sdhci<W, C, B> {
+    /// Sends `command` with the transfer `mode` and waits for its answer.
+    pub(super) fn start(&self, command: Command, mode: u32) -> Result<Response, HostError> {
+        let needs_dat =
+            mode != 0 || (command.response == ResponseKind::ShortBusy && !command.is_abort());
+        let inhibit = if needs_dat {
+            present::CMD_INHIBIT | present::DAT_INHIBIT
+        } else {
+            present::CMD_INHIBIT
+        };
+        self.wait_idle(inhibit)?;
+        self.write(Word::IntStatus, u32::MAX);
+        self.write(Word::Argument, command.argument);
+        self.write(Word::ModeCommand, command_word(command, mode));
+        self.wait_event(interrupt::COMMAND_COMPLETE, COMMAND_LIMIT_US, command.index)?;
+        Ok(self.response(command.response))
+    }
+
+    pub(super) fn response(&self, kind: ResponseKind) -> Response {
+        match kind {
+            ResponseKind::None => Response::default(),
+            ResponseKind::Long => {
+                // The controller keeps bits 127:8 of the register, shifted down by 8: no CRC.
+                let words = [
+                    Word::Response3,
+                    Word::Response2,
+                    Word::Response1,
+                    Word::Response0,
+                ];
+                let shifted = words
+                    .iter()
+                    .fold(0, |acc, &w| acc << 32 | u128::from(self.words.read(w)));
+                Response {
+                    short: 0,
+                    long: shifted << 8,
+                }
+            }
+            _ => Response {
+                short: self.words.read(Word::Response0),
+                long: 0,
+            },
+        }
+    }
+
+    /// Takes the blocks out of the data port.
+    pub(super) fn read_port(
+        &self,
+        index: u8,
+        block_bytes: usize,
+        buf: &mut [u8],
+    ) -> Result<(), HostError> {
+        for block in buf.chunks_exact_mut(block_bytes) {
+            self.wait_event(interrupt::READ_READY, DATA_LIMIT_US, index)?;
+            for word in block.chunks_exact_mut(4) {
+                word.copy_from_slice(&self.words.read(Word::Data).to_le_bytes());
+            }
+        }
+        self.wait_event(interrupt::TRANSFER_COMPLETE, DATA_LIMIT_US, index)
+    }
+}
+
+/// The transfer mode and command word.
+pub(super) fn command_word(command: Command, mode: u32) -> u32 {
+    use mode_command as m;
+    let mut word = u32::from(command.index) << m::INDEX_SHIFT | mode;
+    word |= match command.response {
+        ResponseKind::None => 0,
+        ResponseKind::Short => m::RESPONSE_48 | m::CHECK_CRC | m::CHECK_INDEX,
+        ResponseKind::ShortBusy => m::RESPONSE_48_BUSY | m::CHECK_CRC | m::CHECK_INDEX,
+        ResponseKind::Long => m::RESPONSE_136 | m::CHECK_CRC,
+        ResponseKind::Ocr => m::RESPONSE_48,
+    };
+    if mode != 0 {
+        word |= m::DATA;
+    }
+    if command.is_abort() {
+        word |= m::TYPE_ABORT;
+    }
+    word
+}
+
+/// The transfer mode of a read of `n_blocks`.
+pub(super) fn read_mode(n_blocks: usize) -> u32 {
+    use mode_command as m;
+    if n_blocks == 1 {
+        m::READ
+    } else {
+        m::READ | m::MULTI | m::BLOCK_COUNT | m::AUTO_CMD12
+    }
+}
