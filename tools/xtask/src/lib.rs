@@ -14,6 +14,7 @@ pub mod dist;
 pub mod firmware;
 pub mod image;
 pub mod mca;
+pub mod parity;
 pub mod raw_image;
 pub mod reproduce;
 pub mod run;

@@ -5,7 +5,7 @@
 use anyhow::Result;
 use clap::{Parser, Subcommand};
 use std::process::ExitCode;
-use xtask::{ci, dist, image, mca, run, setup, test};
+use xtask::{ci, dist, image, mca, parity, run, setup, test};
 
 /// Builds, boots and checks PiLM.
 #[derive(Parser)]
@@ -29,6 +29,8 @@ enum Command {
     Test,
     /// Print the cycles of the image's hot loops, by LLVM's model of the Cortex-A72.
     Mca(mca::Options),
+    /// Compare the engine with transformers and write docs/parity.md.
+    Parity(parity::Options),
     /// Run everything that must hold for a change to land.
     Ci,
 }
@@ -51,6 +53,7 @@ fn dispatch(command: Command) -> Result<()> {
         Command::Run(options) => run::run(&options),
         Command::Test => test::test(),
         Command::Mca(options) => mca::mca(&options),
+        Command::Parity(options) => parity::parity(&options),
         Command::Ci => ci::ci(),
     }
 }
