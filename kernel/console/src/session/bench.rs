@@ -36,6 +36,15 @@ pub(super) struct Bench {
     pub decode: Samples,
 }
 
+impl Bench {
+    fn has_runs(&self) -> bool {
+        let [prefill, decode] = [&self.prefill, &self.decode];
+        [prefill, decode]
+            .iter()
+            .any(|samples| !samples.is_empty() || samples.void_runs > 0)
+    }
+}
+
 /// How much is measured.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 struct Plan {
@@ -97,7 +106,7 @@ impl<P: Platform> Shell<'_, P> {
         match self.measure_model(request, &Id::None, seat) {
             Ok((benches, stopped)) => {
                 let facts = self.platform.facts();
-                for bench in &benches {
+                for bench in benches.iter().filter(|bench| bench.has_runs()) {
                     say!(
                         self.screen,
                         "prefill  {}",
@@ -246,6 +255,10 @@ impl<P: Platform> Shell<'_, P> {
         let prefilled = self.platform.now_us();
         let irqs_between = self.platform.irqs_taken();
         for &id in answer {
+            // Only looks into memory: what arrives counts as an interrupt and voids the run.
+            if stop() {
+                return Err(EngineError::Stopped);
+            }
             seat.model.decode(id, cores)?;
         }
         let decoded = self.platform.now_us();

@@ -87,7 +87,8 @@ impl<P: Platform> Shell<'_, P> {
     pub(super) fn membw(&mut self, scratch: &mut [Line]) {
         match self.measure_memory(MembwRequest::default(), &Id::None, scratch) {
             Ok((configurations, stopped)) => {
-                for configuration in &configurations {
+                let measured = |configuration: &&Configuration| !configuration.samples.is_empty();
+                for configuration in configurations.iter().filter(measured) {
                     say!(
                         self.screen,
                         "{}",

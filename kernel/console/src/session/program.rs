@@ -94,7 +94,7 @@ impl<P: Platform> Shell<'_, P> {
                 done();
                 return Some(Next::Exit(Exit::Reboot));
             }
-            Op::Selftest => self.selftest_events(&events, scratch, seat),
+            Op::Selftest => self.selftest_events(&events, &id, scratch, seat),
             Op::Membw(request) => self.membw_events(&events, &id, request, scratch),
             op => match seat {
                 Some(seat) => self.ask_model(op, &id, seat),

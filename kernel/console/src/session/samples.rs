@@ -28,14 +28,22 @@ impl Samples {
         self.seconds.len()
     }
 
+    pub(super) fn is_empty(&self) -> bool {
+        self.seconds.is_empty()
+    }
+
+    /// 0 without samples.
     pub(super) fn mean(&self) -> f64 {
-        self.seconds.iter().sum::<f64>() / self.len().max(1) as f64
+        self.seconds.iter().fold(0.0, |sum, seconds| sum + seconds) / self.len().max(1) as f64
     }
 
     /// The sample standard deviation (n − 1); 0 for fewer than two samples.
     pub(super) fn sd(&self) -> f64 {
         let mean = self.mean();
-        let squares: f64 = self.seconds.iter().map(|s| (s - mean) * (s - mean)).sum();
+        let squares = self
+            .seconds
+            .iter()
+            .fold(0.0, |sum, s| sum + (s - mean) * (s - mean));
         libm::sqrt(squares / self.len().saturating_sub(1).max(1) as f64)
     }
 
@@ -57,12 +65,13 @@ impl Samples {
                 array.push(seconds);
             });
         });
+        let known = |figure: f64| Some(figure).filter(|_| !self.is_empty());
         object
-            .field("mean_s", self.mean())
-            .field("sd_s", self.sd())
-            .field("min_s", self.quantile(0.0))
-            .field("p50_s", self.quantile(0.5))
-            .field("p99_s", self.quantile(0.99));
+            .field("mean_s", known(self.mean()))
+            .field("sd_s", known(self.sd()))
+            .field("min_s", known(self.quantile(0.0)))
+            .field("p50_s", known(self.quantile(0.5)))
+            .field("p99_s", known(self.quantile(0.99)));
     }
 }
 

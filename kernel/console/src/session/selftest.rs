@@ -8,6 +8,7 @@ use super::platform::Platform;
 use super::screen::say;
 use super::seat::Seat;
 use super::shell::Shell;
+use crate::json::Id;
 use alloc::vec::Vec;
 use llm::engine::EngineError;
 use llm::tokenizer::TokenId;
@@ -43,6 +44,12 @@ impl Check {
     }
 }
 
+/// Why a check could not be made.
+enum Trouble {
+    Memory(OutOfMemory),
+    Model(EngineError),
+}
+
 impl<P: Platform> Shell<'_, P> {
     /// `/selftest`.
     pub(super) fn selftest(&mut self, scratch: &mut [Line], seat: Option<&mut Seat<'_>>) {
@@ -53,7 +60,7 @@ impl<P: Platform> Shell<'_, P> {
                 "no model is loaded: the card and the cores' shares are not checked"
             );
         }
-        let failed = self.run_selftest(scratch, seat, &mut |check| {
+        let (failed, stopped) = self.run_selftest(&Id::None, scratch, seat, &mut |check| {
             let verdict = if check.is_right() { "ok" } else { "WRONG" };
             say!(
                 screen,
@@ -66,6 +73,7 @@ impl<P: Platform> Shell<'_, P> {
             );
         });
         match failed {
+            0 if stopped => say!(screen, "stopped; what was checked is right"),
             0 => say!(screen, "everything is right"),
             n => say!(
                 screen,
@@ -78,10 +86,11 @@ impl<P: Platform> Shell<'_, P> {
     pub(super) fn selftest_events(
         &mut self,
         events: &Events<'_>,
+        id: &Id,
         scratch: &mut [Line],
         seat: Option<&mut Seat<'_>>,
     ) {
-        let failed = self.run_selftest(scratch, seat, &mut |check| {
+        let (failed, stopped) = self.run_selftest(id, scratch, seat, &mut |check| {
             events.event("selftest", |event| {
                 event
                     .field("kind", check.kind)
@@ -93,45 +102,55 @@ impl<P: Platform> Shell<'_, P> {
             });
         });
         events.event("done", |event| {
-            event.field("right", failed == 0).field("failed", failed);
+            event
+                .field("finish_reason", if stopped { "abort" } else { "stop" })
+                .field("right", failed == 0 && !stopped)
+                .field("failed", failed);
         });
     }
 
-    /// Runs all checks; how many failed.
+    /// Runs all checks; how many failed, and whether it was stopped before the last.
     fn run_selftest(
         &self,
+        id: &Id,
         scratch: &mut [Line],
         seat: Option<&mut Seat<'_>>,
         report: &mut dyn FnMut(Check),
-    ) -> usize {
+    ) -> (usize, bool) {
         let mut failed = 0;
         let mut count = |check: Check| {
             failed += usize::from(!check.is_right());
             report(check);
         };
-        if let Err(error) = kernels(scratch, &mut count) {
-            say!(self.screen, "the selftest has too little memory: {error}");
-            failed += 1;
-            return failed;
-        }
-        if let Some(seat) = seat {
-            let mut count = |check: Check| {
-                failed += usize::from(!check.is_right());
-                report(check);
-            };
-            if let Some(check) = self.card(scratch, &seat.facts.file) {
-                count(check);
-            }
-            let cores = self.platform.cores(None);
-            match balance(cores, self.platform.facts().cores, seat) {
-                Ok(checks) => checks.into_iter().for_each(&mut count),
-                Err(error) => {
-                    say!(self.screen, "{error}");
-                    failed += 1;
+        let stop = || self.inbox.borrow_mut().poll();
+        self.inbox.borrow_mut().begin(id.clone());
+        let done = kernels(scratch, &mut count).map_err(Trouble::Memory);
+        let done = match seat {
+            Some(seat) if done.is_ok() && !stop() => {
+                if let Some(check) = self.card(scratch, &seat.facts.file) {
+                    count(check);
                 }
+                let cores = self.platform.cores(None);
+                let checks = balance(cores, self.platform.facts().cores, seat, &stop);
+                checks
+                    .map(|checks| checks.into_iter().for_each(&mut count))
+                    .map_err(Trouble::Model)
+            }
+            _ => done,
+        };
+        let stopped = self.inbox.borrow_mut().end().is_some();
+        match done {
+            Ok(()) | Err(Trouble::Model(EngineError::Stopped)) => {}
+            Err(Trouble::Model(error)) => {
+                say!(self.screen, "{error}");
+                failed += 1;
+            }
+            Err(Trouble::Memory(error)) => {
+                say!(self.screen, "the selftest has too little memory: {error}");
+                failed += 1;
             }
         }
-        failed
+        (failed, stopped)
     }
 
     /// Reads pieces of the model file twice; what differs is the error.
@@ -209,6 +228,7 @@ fn balance(
     cores: &dyn Cores,
     n_cores: usize,
     seat: &mut Seat<'_>,
+    stop: &dyn Fn() -> bool,
 ) -> Result<Vec<Check>, EngineError> {
     let vocab_size = seat.model.tokenizer().vocab_size();
     let wanted = (PROMPT_TOKENS + TOKENS).min(seat.model.context_len());
@@ -218,8 +238,11 @@ fn balance(
     let (prompt, answer) = ids.split_at(wanted - TOKENS.min(wanted - 1));
     seat.forget();
     seat.model.clear_counts();
-    seat.model.prefill(prompt, cores, &|| false)?;
+    seat.model.prefill(prompt, cores, stop)?;
     for &id in answer {
+        if stop() {
+            return Err(EngineError::Stopped);
+        }
         seat.model.decode(id, cores)?;
     }
     seat.forget();

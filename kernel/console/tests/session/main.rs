@@ -286,10 +286,11 @@ proptest! {
             .map(|event| format!("{} {}", event["id"], event["finish_reason"].as_str().unwrap_or("-")))
             .collect();
         let tokens = events.iter().filter(|event| event["id"] == 1 && event["event"] == "token").count();
-        if tokens < 30 {
-            prop_assert_eq!(&ends[0], "1 abort");
-        }
-        prop_assert_eq!(ends.iter().filter(|end| end.starts_with("1 ")).count(), if tokens < 30 { 1 } else { 2 }, "{:?}", ends);
+        // Too late, the abort is a request of its own that finds nothing to stop.
+        let of_1: Vec<&str> = ends.iter().filter(|end| end.starts_with("1 ")).map(String::as_str).collect();
+        let expected: &[&str] = if of_1.first() == Some(&"1 abort") { &["1 abort"] } else { &["1 length", "1 -"] };
+        prop_assert_eq!(&of_1, expected);
+        prop_assert!(tokens == 30 || of_1 == ["1 abort"], "{} tokens: {:?}", tokens, of_1);
         prop_assert!(ends.iter().any(|end| end == "2 length" || end == "2 stop"), "{:?}", ends);
     }
 }
