@@ -2,7 +2,7 @@
 //!
 //! It serves a person and a program on the same wire. A line that starts with `{` is a program's: it is
 //! taken as it is, without echo. Anything else is edited with the keys of readline and shown in one
-//! screen row ([`display`]). Nothing is lost silently: a line that is too long or not UTF-8 comes back
+//! screen row (`display`). Nothing is lost silently: a line that is too long or not UTF-8 comes back
 //! as such.
 
 mod buffer;

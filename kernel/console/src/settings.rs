@@ -3,9 +3,14 @@
 //! The same names are used by the kernel command line (`pilm.NAME=VALUE`), by `pilm.txt` (`NAME = VALUE`),
 //! by `/set NAME VALUE` and by the JSON op `set`; later ones override earlier ones.
 
-use crate::json::Object;
+mod error;
+mod show;
+mod table;
+
 use alloc::string::{String, ToString};
-use core::fmt;
+
+pub use error::SettingError;
+pub use table::{Effect, Setting};
 
 /// The settings of a session.
 #[derive(Debug, Clone, PartialEq)]
@@ -89,145 +94,6 @@ impl Default for Settings {
     }
 }
 
-macro_rules! settings {
-    ($($name:ident $key:literal $when:ident $allowed:literal $about:literal;)*) => {
-        /// One setting.
-        #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-        pub enum Setting {
-            $(#[doc = $about] $name,)*
-        }
-
-        impl Setting {
-            /// All settings, in the order of the help text.
-            pub const ALL: &[Self] = &[$(Self::$name,)*];
-
-            /// The name it is set by.
-            pub fn key(self) -> &'static str {
-                match self { $(Self::$name => $key,)* }
-            }
-
-            /// What it may be.
-            pub fn allowed(self) -> &'static str {
-                match self { $(Self::$name => $allowed,)* }
-            }
-
-            /// What it does.
-            pub fn about(self) -> &'static str {
-                match self { $(Self::$name => $about,)* }
-            }
-
-            /// When a change takes effect.
-            pub fn effect(self) -> Effect {
-                match self { $(Self::$name => Effect::$when,)* }
-            }
-        }
-    };
-}
-
-/// When a changed setting takes effect.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Effect {
-    /// With the next answer.
-    Now,
-    /// With the next conversation.
-    Reset,
-    /// When a model is loaded.
-    Load,
-    /// When the board starts: only in `pilm.txt` and on the kernel command line.
-    Boot,
-}
-
-settings! {
-    Temperature   "temperature"    Now   "a number from 0 to 5"            "0 always takes the likeliest token";
-    TopK          "top_k"          Now   "a whole number; 0 is all"        "chooses among the k likeliest tokens";
-    TopP          "top_p"          Now   "a number above 0, up to 1"       "chooses among the likeliest tokens that have this probability together";
-    MinP          "min_p"          Now   "a number from 0 to 1"            "drops tokens less likely than this, relative to the likeliest";
-    RepeatPenalty "repeat_penalty" Now   "a number from 0.1 to 10"         "divides the logits of recent tokens; 1 is off";
-    Seed          "seed"           Now   "a whole number, or random"       "equal seeds give equal answers";
-    MaxTokens     "max_tokens"     Now   "a whole number above 0, or full" "the most tokens of an answer";
-    System        "system"         Reset "any text; empty is none; default is the model's own" "the system prompt";
-    Stats         "stats"          Now   "on or off"                       "the line with the numbers after each answer";
-    Columns       "columns"        Now   "a whole number from 20 to 1000"  "the width of the terminal";
-    Model         "model"          Load  "a file name"                     "the model to load at start";
-    Cores         "cores"          Load  "a whole number from 1 to 4"      "the cores that work";
-    Context       "context"        Load  "a whole number above 0, or auto" "tokens that the model keeps in view";
-    Kv            "kv"             Load  "f32, f16, int8 or auto"             "how keys and values are kept";
-    Quiet         "quiet"          Boot  "on or off"                       "starts without a banner";
-    Baud          "baud"           Boot  "a whole number from 9600 to 4000000" "the speed of the serial line";
-}
-
-/// Why a setting was not changed.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub enum SettingError {
-    /// No setting has this name.
-    Unknown {
-        /// The name.
-        key: String,
-    },
-    /// The value is not one that the setting may have.
-    BadValue {
-        /// The setting.
-        setting: Setting,
-        /// The value.
-        value: String,
-    },
-    /// A line of `pilm.txt` without `=`.
-    NoEquals {
-        /// Its number, counted from 1.
-        line: usize,
-    },
-}
-
-impl fmt::Display for SettingError {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match self {
-            Self::Unknown { key } => {
-                write!(f, "no setting is called {key:?}; there are")?;
-                Setting::ALL
-                    .iter()
-                    .try_for_each(|setting| write!(f, " {}", setting.key()))
-            }
-            Self::BadValue { setting, value } => {
-                write!(
-                    f,
-                    "{} cannot be {value:?}: it takes {}",
-                    setting.key(),
-                    setting.allowed()
-                )
-            }
-            Self::NoEquals { line } => write!(f, "line {line} is not NAME = VALUE"),
-        }
-    }
-}
-
-impl core::error::Error for SettingError {}
-
-impl Setting {
-    /// The setting called `key`; `-` is as good as `_`, capitals as small letters.
-    pub fn named(key: &str) -> Option<Self> {
-        let equal = |a: char, b: char| a == b || (a == '_' && b == '-');
-        Self::ALL.iter().copied().find(|setting| {
-            setting.key().len() == key.len()
-                && setting
-                    .key()
-                    .chars()
-                    .zip(key.chars())
-                    .all(|(a, b)| equal(a, b.to_ascii_lowercase()))
-        })
-    }
-
-    /// Whether a number is in this setting's range.
-    pub fn allows(self, value: f32) -> bool {
-        match self {
-            Self::Temperature => (0.0..=5.0).contains(&value),
-            Self::TopP => value > 0.0 && value <= 1.0,
-            Self::MinP => (0.0..=1.0).contains(&value),
-            Self::RepeatPenalty => (0.1..=10.0).contains(&value),
-            _ => true,
-        }
-    }
-}
-
 impl Settings {
     /// Sets `key` to `value`, both as typed.
     ///
@@ -294,71 +160,6 @@ impl Settings {
             }),
         }
     }
-
-    /// Writes the value of one setting as it would be typed.
-    ///
-    /// # Errors
-    /// Those of the sink.
-    pub fn write_value(&self, setting: Setting, out: &mut dyn fmt::Write) -> fmt::Result {
-        fn optional(
-            out: &mut dyn fmt::Write,
-            value: Option<impl fmt::Display>,
-            none: &str,
-        ) -> fmt::Result {
-            match value {
-                Some(value) => write!(out, "{value}"),
-                None => out.write_str(none),
-            }
-        }
-        let on_off = |on: bool| if on { "on" } else { "off" };
-        match setting {
-            Setting::Temperature => write!(out, "{}", self.temperature),
-            Setting::TopK => write!(out, "{}", self.top_k),
-            Setting::TopP => write!(out, "{}", self.top_p),
-            Setting::MinP => write!(out, "{}", self.min_p),
-            Setting::RepeatPenalty => write!(out, "{}", self.repeat_penalty),
-            Setting::Seed => optional(out, self.seed, "random"),
-            Setting::MaxTokens => optional(out, self.max_tokens, "full"),
-            Setting::System => optional(
-                out,
-                self.system.as_ref().map(|text| format_args_debug(text)),
-                "default",
-            ),
-            Setting::Stats => out.write_str(on_off(self.stats)),
-            Setting::Columns => write!(out, "{}", self.columns),
-            Setting::Model => optional(out, self.model.as_deref(), "-"),
-            Setting::Cores => optional(out, self.cores, "all"),
-            Setting::Context => optional(out, self.context, "auto"),
-            Setting::Kv => optional(out, self.kv.map(KvType::name), "auto"),
-            Setting::Quiet => out.write_str(on_off(self.quiet)),
-            Setting::Baud => optional(out, self.baud, "115200"),
-        }
-    }
-
-    /// Adds the value of one setting to a JSON object, as a number, a truth value or a string; `null` where
-    /// the choice is left to the firmware.
-    pub fn write_field(&self, setting: Setting, object: &mut Object<'_>) {
-        let key = setting.key();
-        match setting {
-            Setting::Temperature => object.field(key, self.temperature),
-            Setting::TopK => object.field(key, self.top_k),
-            Setting::TopP => object.field(key, self.top_p),
-            Setting::MinP => object.field(key, self.min_p),
-            Setting::RepeatPenalty => object.field(key, self.repeat_penalty),
-            Setting::Seed => object.field(key, self.seed),
-            Setting::MaxTokens => object.field(key, self.max_tokens),
-            Setting::System => object.field(key, self.system.as_deref()),
-            Setting::Stats => object.field(key, self.stats),
-            Setting::Columns => object.field(key, self.columns),
-            Setting::Model => object.field(key, self.model.as_deref()),
-            Setting::Cores => object.field(key, self.cores),
-            Setting::Context => object.field(key, self.context),
-            Setting::Kv => object.field(key, self.kv.map(KvType::name)),
-            Setting::Quiet => object.field(key, self.quiet),
-            Setting::Baud => object.field(key, self.baud),
-        };
-    }
-
     /// Takes the `pilm.NAME=VALUE` words of a kernel command line; values with spaces stand in double
     /// quotes. Other words belong to others. What is wrong is handed to `report`.
     pub fn apply_command_line(&mut self, line: &str, report: &mut dyn FnMut(SettingError)) {
@@ -401,16 +202,6 @@ impl Settings {
             }
         }
     }
-}
-
-fn format_args_debug(text: &str) -> impl fmt::Display + '_ {
-    struct Quoted<'a>(&'a str);
-    impl fmt::Display for Quoted<'_> {
-        fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-            write!(f, "{:?}", self.0)
-        }
-    }
-    Quoted(text)
 }
 
 /// Puts a value in its place if there is one.

@@ -2,9 +2,11 @@
 
 use super::events::Events;
 use super::generate::Sink;
+use super::platform::Phase;
 use super::screen::Screen;
 use crate::json::LogitsRequest;
 use alloc::vec::Vec;
+use llm::run_state::CoreCounts;
 use llm::tokenizer::TokenId;
 use ops::crc32c::crc32c_f32;
 
@@ -26,6 +28,8 @@ impl Sink for ToPerson<'_> {
     }
 
     fn logits(&mut self, _position: usize, _logits: &[f32]) {}
+
+    fn counts(&mut self, _phase: Phase, _core: usize, _counts: CoreCounts) {}
 }
 
 /// Streams events to a program.
@@ -67,6 +71,23 @@ impl Sink for ToProgram<'_> {
                     }
                 });
             }
+        });
+    }
+
+    fn counts(&mut self, phase: Phase, core: usize, counts: CoreCounts) {
+        let phase = match phase {
+            Phase::Prefill => "prefill",
+            Phase::Decode => "decode",
+            Phase::Other => "other",
+        };
+        self.events.event("counts", |event| {
+            event
+                .field("phase", phase)
+                .field("core", core)
+                .field("gemv_rows", counts.gemv_rows)
+                .field("attention_blocks", counts.attention_blocks)
+                .field("barriers", counts.barriers)
+                .field("tensor_bytes", counts.tensor_bytes);
         });
     }
 }

@@ -11,6 +11,7 @@ use alloc::string::String;
 use core::cell::RefCell;
 use core::fmt;
 use llm::engine::EngineError;
+use llm::run_state::CoreCounts;
 use llm::sampler::Sampler;
 use llm::tokenizer::TokenId;
 use ops::parallel::Cores;
@@ -29,6 +30,8 @@ pub struct Plan<'a> {
     pub trim_leading_space: bool,
     /// Which logits are reported.
     pub logits: LogitsRequest,
+    /// Whether the work of each core is reported.
+    pub counts: bool,
 }
 
 /// Where a generation goes.
@@ -39,6 +42,8 @@ pub trait Sink {
     fn rest(&mut self, text: &str);
     /// The logits after the token at `position`, when they were asked for.
     fn logits(&mut self, position: usize, logits: &[f32]);
+    /// What core `core` did in `phase`, when it was asked for.
+    fn counts(&mut self, phase: Phase, core: usize, counts: CoreCounts);
 }
 
 /// Why nothing, or nothing more, was generated.
@@ -148,6 +153,9 @@ pub(super) fn generate<P: Platform>(
         heap_growth_bytes: None,
     };
 
+    if plan.counts {
+        model.clear_counts();
+    }
     platform.mark(Phase::Prefill);
     let new = &plan.prompt[reused_tokens..];
     let first = prefill(new, model, cores, &stop, plan, sampler, sink);
@@ -158,6 +166,11 @@ pub(super) fn generate<P: Platform>(
         outcome.finish = Finish::Abort;
         return Ok(outcome);
     };
+
+    let n_cores = platform.facts().cores;
+    if plan.counts {
+        report_counts(Phase::Prefill, n_cores, model, sink);
+    }
 
     let mut text = TokenText::new(plan.trim_leading_space);
     let heap_before = platform.heap_used_bytes();
@@ -192,12 +205,23 @@ pub(super) fn generate<P: Platform>(
     platform.mark(Phase::Other);
     text.finish(sink);
     outcome.decode_us = since(decode_started);
+    if plan.counts {
+        report_counts(Phase::Decode, n_cores, model, sink);
+    }
     outcome.context_used = model.pos();
     outcome.heap_growth_bytes = platform
         .heap_used_bytes()
         .zip(heap_before)
         .map(|(after, before)| after as i64 - before as i64);
     Ok(outcome)
+}
+
+/// Reports what the cores did, and starts counting anew.
+fn report_counts(phase: Phase, n_cores: usize, model: &mut dyn Model, sink: &mut dyn Sink) {
+    for core in 0..n_cores {
+        sink.counts(phase, core, model.counts(core));
+    }
+    model.clear_counts();
 }
 
 fn check(prompt: &[TokenId], model: &dyn Model) -> Result<(), Failure> {

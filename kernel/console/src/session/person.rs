@@ -249,6 +249,7 @@ impl<P: Platform> Shell<'_, P> {
             ignore_eos: false,
             trim_leading_space: is_chat && seat.model.tokenizer().has_leading_space(),
             logits: LogitsRequest::default(),
+            counts: false,
         };
         let mut sink = ToPerson {
             screen: self.screen,

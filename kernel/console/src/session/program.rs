@@ -201,6 +201,7 @@ impl<P: Platform> Shell<'_, P> {
             ignore_eos: sampling.ignore_eos,
             trim_leading_space: is_chat && seat.model.tokenizer().has_leading_space(),
             logits,
+            counts: sampling.counts,
         };
         self.inbox.borrow_mut().begin(id.clone());
         let mut sink = ToProgram {

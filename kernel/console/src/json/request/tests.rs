@@ -1,9 +1,10 @@
 //! What requests become, and what each mistake is called.
 
 use super::{
-    CompleteRequest, Id, LogitsRequest, Message, OPS, Op, Positions, Prompt, Request, RequestError,
+    CompleteRequest, Id, LogitsRequest, Message, Op, Positions, Prompt, Request, RequestError,
     Sampling,
 };
+use crate::json::request::fields::OPS;
 use proptest::prelude::*;
 
 fn op(line: &str) -> Op {
