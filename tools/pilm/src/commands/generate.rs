@@ -28,7 +28,7 @@ pub struct Args {
     #[arg(long, default_value_t = 128)]
     max_tokens: usize,
     /// 0 always takes the most likely token.
-    #[arg(long, default_value_t = 0.0)]
+    #[arg(long, default_value_t = 0.0, allow_negative_numbers = true)]
     temperature: f32,
     /// Seed of the random numbers.
     #[arg(long, default_value_t = 0)]

@@ -6,119 +6,19 @@
 //!
 //! Resources: the GGUF specification in the ggml repository, `docs/gguf.md`.
 
-use std::fmt;
-use std::io::{self, Write};
+mod error;
+mod value;
+
+use std::io::Write;
 
 use ops::GgmlType;
 
+pub use error::Error;
+pub use value::Value;
+use value::append_str;
+
 /// Where tensors start when `general.alignment` is absent.
 const DEFAULT_ALIGNMENT_BYTES: u64 = 32;
-
-/// One metadata value.
-#[derive(Clone, Debug, PartialEq)]
-#[expect(
-    missing_docs,
-    reason = "each variant is the GGUF value type of its name"
-)]
-pub enum Value {
-    U8(u8),
-    I8(i8),
-    U16(u16),
-    I16(i16),
-    U32(u32),
-    I32(i32),
-    F32(f32),
-    Bool(bool),
-    /// UTF-8 by the specification; bytes, because files are copied as they are.
-    Str(Vec<u8>),
-    /// Elements of one type; `element` is that type's GGUF id, needed when there are none.
-    Array {
-        element: u32,
-        items: Vec<Value>,
-    },
-    U64(u64),
-    I64(i64),
-    F64(f64),
-}
-
-impl Value {
-    /// A string.
-    pub fn str(text: &str) -> Value {
-        Value::Str(text.into())
-    }
-
-    /// An array of strings.
-    pub fn strings<S: AsRef<str>>(items: impl IntoIterator<Item = S>) -> Value {
-        Value::Array {
-            element: 8,
-            items: items.into_iter().map(|s| Value::str(s.as_ref())).collect(),
-        }
-    }
-
-    /// An array of 32-bit integers.
-    pub fn i32s(items: impl IntoIterator<Item = i32>) -> Value {
-        Value::Array {
-            element: 5,
-            items: items.into_iter().map(Value::I32).collect(),
-        }
-    }
-
-    /// An array of floats.
-    pub fn f32s(items: impl IntoIterator<Item = f32>) -> Value {
-        Value::Array {
-            element: 6,
-            items: items.into_iter().map(Value::F32).collect(),
-        }
-    }
-
-    /// The GGUF id of this value's type.
-    fn type_id(&self) -> u32 {
-        match self {
-            Value::U8(_) => 0,
-            Value::I8(_) => 1,
-            Value::U16(_) => 2,
-            Value::I16(_) => 3,
-            Value::U32(_) => 4,
-            Value::I32(_) => 5,
-            Value::F32(_) => 6,
-            Value::Bool(_) => 7,
-            Value::Str(_) => 8,
-            Value::Array { .. } => 9,
-            Value::U64(_) => 10,
-            Value::I64(_) => 11,
-            Value::F64(_) => 12,
-        }
-    }
-
-    fn append_to(&self, out: &mut Vec<u8>) {
-        match self {
-            Value::U8(v) => out.push(*v),
-            Value::I8(v) => out.extend(v.to_le_bytes()),
-            Value::U16(v) => out.extend(v.to_le_bytes()),
-            Value::I16(v) => out.extend(v.to_le_bytes()),
-            Value::U32(v) => out.extend(v.to_le_bytes()),
-            Value::I32(v) => out.extend(v.to_le_bytes()),
-            Value::F32(v) => out.extend(v.to_le_bytes()),
-            Value::Bool(v) => out.push(u8::from(*v)),
-            Value::Str(v) => append_str(out, v),
-            Value::Array { element, items } => {
-                out.extend(element.to_le_bytes());
-                out.extend((items.len() as u64).to_le_bytes());
-                for item in items {
-                    item.append_to(out);
-                }
-            }
-            Value::U64(v) => out.extend(v.to_le_bytes()),
-            Value::I64(v) => out.extend(v.to_le_bytes()),
-            Value::F64(v) => out.extend(v.to_le_bytes()),
-        }
-    }
-}
-
-fn append_str(out: &mut Vec<u8>, text: &[u8]) {
-    out.extend((text.len() as u64).to_le_bytes());
-    out.extend(text);
-}
 
 /// One row of the tensor table.
 #[derive(Clone, Debug)]
@@ -292,79 +192,6 @@ impl<W: Write> Body<W> {
         self.tensors
             .get(self.current)
             .map_or_else(String::new, |t| t.name.clone())
-    }
-}
-
-/// Why a file could not be written.
-#[derive(Debug)]
-#[expect(
-    missing_docs,
-    reason = "the fields are what the sentences of Display print"
-)]
-pub enum Error {
-    /// The writer failed.
-    Io(io::Error),
-    /// `general.alignment` is not a power-of-two `u32` of at least 8.
-    Alignment,
-    /// A row would end inside a block.
-    RowNotWhole {
-        tensor: String,
-        row_len: u64,
-        block_len: u64,
-    },
-    /// Tensor bytes out of the table's order; `expected` is empty when all are written.
-    Order { given: String, expected: String },
-    /// More bytes than the tensor's shape and type take.
-    Overfull { tensor: String, len_bytes: u64 },
-    /// The file ended before this tensor did.
-    Unfinished { tensor: String },
-}
-
-impl fmt::Display for Error {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match self {
-            Error::Io(e) => write!(f, "writing the GGUF file failed: {e}"),
-            Error::Alignment => {
-                write!(
-                    f,
-                    "general.alignment must be a u32, a power of two and at least 8"
-                )
-            }
-            Error::RowNotWhole {
-                tensor,
-                row_len,
-                block_len,
-            } => write!(
-                f,
-                "rows of {tensor} have {row_len} values, which is no multiple of the type's \
-                 {block_len}-value blocks; keep this tensor in F16 or F32"
-            ),
-            Error::Order { given, expected } if expected.is_empty() => {
-                write!(f, "bytes of {given} after the last declared tensor")
-            }
-            Error::Order { given, expected } => {
-                write!(f, "bytes of {given} where {expected} was declared next")
-            }
-            Error::Overfull { tensor, len_bytes } => {
-                write!(f, "more than the {len_bytes} bytes of {tensor}")
-            }
-            Error::Unfinished { tensor } => write!(f, "the bytes of {tensor} are incomplete"),
-        }
-    }
-}
-
-impl std::error::Error for Error {
-    fn source(&self) -> Option<&(dyn std::error::Error + 'static)> {
-        match self {
-            Error::Io(e) => Some(e),
-            _ => None,
-        }
-    }
-}
-
-impl From<io::Error> for Error {
-    fn from(e: io::Error) -> Error {
-        Error::Io(e)
     }
 }
 
