@@ -87,7 +87,12 @@ fn measure(
         n_chunks,
         &mut |done, so_far| {
             bar.set_position(done as u64);
-            bar.set_message(format!("perplexity {:.3}", so_far.value()));
+            if bar.is_hidden() && done % 5 == 0 {
+                eprintln!(
+                    "{done} of {n_chunks} chunks: perplexity {:.3}",
+                    so_far.value()
+                );
+            }
         },
     )?;
     bar.finish_and_clear();
