@@ -9,6 +9,7 @@
 
 pub mod card;
 pub mod ci;
+pub mod count;
 pub mod digest;
 pub mod dist;
 pub mod firmware;
@@ -21,6 +22,7 @@ pub mod run;
 pub mod session;
 pub mod setup;
 pub mod size;
+pub mod speed_page;
 pub mod terminal;
 pub mod test;
 pub mod voice;

@@ -5,7 +5,7 @@
 use anyhow::Result;
 use clap::{Parser, Subcommand};
 use std::process::ExitCode;
-use xtask::{ci, dist, image, mca, parity, run, setup, test};
+use xtask::{ci, count, dist, image, mca, parity, run, setup, test};
 
 /// Builds, boots and checks PiLM.
 #[derive(Parser)]
@@ -27,6 +27,8 @@ enum Command {
     Run(run::Options),
     /// Run all tests: on the host, and in QEMU.
     Test,
+    /// Count the instructions of a prompt token and of a decoded token, in QEMU.
+    Count(count::Options),
     /// Print the cycles of the image's hot loops, by LLVM's model of the Cortex-A72.
     Mca(mca::Options),
     /// Compare the engine with transformers and write docs/parity.md.
@@ -52,6 +54,7 @@ fn dispatch(command: Command) -> Result<()> {
         Command::Dist => dist::dist(),
         Command::Run(options) => run::run(&options),
         Command::Test => test::test(),
+        Command::Count(options) => count::count(&options),
         Command::Mca(options) => mca::mca(&options),
         Command::Parity(options) => parity::parity(&options),
         Command::Ci => ci::ci(),

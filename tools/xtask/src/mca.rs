@@ -5,6 +5,7 @@
 //! and DRAM, and takes the A72 for an A57: figures to compare, not to time by.
 
 use crate::firmware;
+use crate::speed_page::write_section;
 use crate::voice::Voice;
 use anyhow::{Context, Result, ensure};
 use std::io::Write;
@@ -52,6 +53,9 @@ pub struct Options {
     /// Another ELF than the kernel's.
     #[arg(long, value_name = "FILE")]
     elf: Option<PathBuf>,
+    /// Write the table to docs/speed.md.
+    #[arg(long)]
+    write: bool,
 }
 
 /// Prints the cost of the hot loops of the kernel, which is built first.
@@ -77,22 +81,31 @@ pub fn mca(options: &Options) -> Result<()> {
         }
     }
     ensure!(!costs.is_empty(), "no loop of the image multiplies");
-    println!(
-        "{:>8} {:>7} {:>8} {:>8}  function",
+    let table = table(&costs);
+    print!("{table}");
+    if options.write {
+        write_section("mca", &format!("```\n{table}```\n"))?;
+    }
+    Ok(())
+}
+
+fn table(costs: &[Cost]) -> String {
+    let mut table = format!(
+        "{:>8} {:>7} {:>8} {:>8}  function\n",
         "products", "instr.", "cycles", "per 32"
     );
-    for cost in &costs {
-        println!(
-            "{:>8} {:>7} {:>8.2} {:>8.2}  {} at {:#x}",
+    for cost in costs {
+        table.push_str(&format!(
+            "{:>8} {:>7} {:>8.2} {:>8.2}  {} at {:#x}\n",
             cost.products,
             cost.site.body.len() + 1,
             cost.cycles,
             cost.cycles_per_32(),
             cost.site.function,
             cost.site.addr
-        );
+        ));
     }
-    Ok(())
+    table
 }
 
 /// The name under which an LLVM tool is installed.
@@ -127,6 +140,14 @@ fn disassemble(elf: &Path) -> Result<String> {
     Ok(String::from_utf8(output.stdout)?)
 }
 
+/// A demangled name without the hash that Rust appends.
+fn without_hash(name: &str) -> &str {
+    match name.rsplit_once("::h") {
+        Some((path, hash)) if hash.len() == 16 => path,
+        _ => name,
+    }
+}
+
 struct Instruction<'t> {
     addr: u64,
     text: &'t str,
@@ -144,7 +165,7 @@ fn innermost_loops(listing: &str) -> Vec<Loop> {
             .and_then(|(_, rest)| rest.strip_suffix(">:"))
         {
             loops.extend(loops_of(function, &instructions));
-            function = name;
+            function = without_hash(name);
             instructions.clear();
         } else if let Some((addr, text)) = line.trim_start().split_once(':')
             && let Ok(addr) = u64::from_str_radix(addr, 16)
@@ -255,7 +276,7 @@ mod tests {
     use super::*;
 
     const LISTING: &str = "\
-0000000000080000 <ops::neon::dot>:
+0000000000080000 <ops::neon::dot::h0123456789abcdef>:
    80000:      \tmov\tx0, #0x0
    80004:      \tldp\tq0, q1, [x1]
    80008:      \tsmull\tv2.8h, v0.8b, v1.8b

@@ -175,10 +175,18 @@ fn demo(voice: Voice, mut pi: Qemu) -> Result<()> {
 fn show_until_prompt(pi: &mut Qemu) -> Result<()> {
     let deadline = Instant::now() + PATIENCE;
     let mut prompt = Watch::new(PROMPT);
+    let mut line = Vec::new();
     loop {
         let bytes = pi.read(Duration::from_millis(200))?;
-        terminal::show(&bytes)?;
-        if prompt.sees(&bytes) {
+        let is_done = prompt.sees(&bytes);
+        // no terminal: whole lines, each in its last state
+        line.extend(bytes);
+        if let Some(end) = line.iter().rposition(|&byte| byte == b'\n') {
+            let whole: Vec<u8> = line.drain(..=end).collect();
+            println!("{}", as_shown(&String::from_utf8_lossy(&whole)));
+        }
+        if is_done {
+            print!("{}", String::from_utf8_lossy(&line));
             return Ok(());
         }
         if Instant::now() > deadline {
