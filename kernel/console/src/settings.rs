@@ -130,7 +130,7 @@ impl Settings {
             ),
             Setting::Cores => put(
                 &mut self.cores,
-                word.parse().ok().filter(|n| (1..=4).contains(n)).map(Some),
+                optional(word, "all", |n| (1..=4).contains(n)),
             ),
             Setting::Context => put(&mut self.context, optional(word, "auto", |&n| n > 0)),
             Setting::Kv => put(
@@ -253,7 +253,7 @@ mod tests {
     fn every_setting_reads_back_what_it_shows() {
         let settings = Settings {
             system: Some("be brief".into()),
-            cores: Some(2),
+            seed: Some(5),
             ..Settings::default()
         };
         for &setting in Setting::ALL {

@@ -59,13 +59,14 @@ settings! {
     System        "system"         Reset "any text; empty is none; default is the model's own" "the system prompt";
     Stats         "stats"          Now   "on or off"                       "the line with the numbers after each answer";
     Columns       "columns"        Now   "a whole number from 20 to 1000"  "the width of the terminal";
-    Model         "model"          Load  "a file name"                     "the model to load at start";
-    Cores         "cores"          Load  "a whole number from 1 to 4"      "the cores that work";
+    Model         "model"          Boot  "a file name"                     "the model to load at start";
+    Cores         "cores"          Now   "a whole number from 1 to 4, or all""the cores that work";
     Context       "context"        Load  "a whole number above 0, or auto" "tokens that the model keeps in view";
     Kv            "kv"             Load  "f32, f16, int8 or auto"          "how keys and values are kept";
     Quiet         "quiet"          Boot  "on or off"                       "starts without a banner";
     Baud          "baud"           Boot  "a whole number from 9600 to 4000000" "the speed of the serial line";
 }
+
 impl Setting {
     /// The setting called `key`; `-` is as good as `_`, capitals as small letters.
     pub fn named(key: &str) -> Option<Self> {
