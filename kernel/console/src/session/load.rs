@@ -11,6 +11,7 @@ use crate::settings;
 use alloc::boxed::Box;
 use alloc::string::{String, ToString};
 use alloc::vec::Vec;
+use core::cell::Cell;
 use core::fmt::{self, Write};
 use llm::chat::Family;
 use llm::config::Config;
@@ -205,7 +206,8 @@ pub(super) fn load<'e, P: Platform>(
         shell,
         file,
         asked,
-        shown: core::cell::Cell::new(0),
+        shown_at_us: Cell::new(shell.platform.now_us()),
+        is_shown: Cell::new(false),
     };
     match open(shell, ram, file, &progress) {
         Ok(seat) => {
@@ -326,16 +328,19 @@ struct Progress<'a, 'p, P: Platform> {
     shell: &'a Shell<'p, P>,
     file: &'a str,
     asked: &'a Asked,
-    shown: core::cell::Cell<u64>,
+    /// When it was shown last, or when the load began.
+    shown_at_us: Cell<u64>,
+    is_shown: Cell<bool>,
 }
 
 impl<P: Platform> Progress<'_, '_, P> {
     fn show(&self, done: u64, total: u64) {
         let now = self.shell.platform.now_us();
-        if now < self.shown.get() + PROGRESS_US {
+        if now < self.shown_at_us.get() + PROGRESS_US {
             return;
         }
-        self.shown.set(now);
+        self.shown_at_us.set(now);
+        self.is_shown.set(true);
         match self.asked {
             Asked::Program(id) => Events::new(self.shell.screen, id).event("progress", |event| {
                 event.field("done_bytes", done).field("total_bytes", total);
@@ -356,13 +361,12 @@ impl<P: Platform> Progress<'_, '_, P> {
     }
 
     fn end(&self) {
-        let is_shown = self.shown.get() > 0;
         let is_row = match self.asked {
             Asked::Program(_) => false,
             Asked::Start => !self.shell.settings.quiet,
             Asked::Person => true,
         };
-        if is_shown && is_row {
+        if self.is_shown.get() && is_row {
             self.shell.screen.put("\n");
         }
     }
