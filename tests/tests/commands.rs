@@ -193,3 +193,24 @@ fn a_chat_keeps_what_it_has_seen() {
         );
     assert!(text.contains("the context is full"), "{text}");
 }
+
+#[test]
+fn a_request_may_have_256_kib_and_no_byte_more() {
+    let card = Card::with_model(&Shape::llama_tied(), GgmlType::Q8_0);
+    let mut pi = boot(&card);
+    let line = |len: usize| {
+        let (head, tail) = (r#"{"id":1,"op":"set","key":"nonsense","value":""#, r#""}"#);
+        format!("{head}{}{tail}", "x".repeat(len - head.len() - tail.len()))
+    };
+    for (len, code) in [(256 << 10, "bad_value"), ((256 << 10) + 1, "overlong")] {
+        pi.qemu().send_line(&line(len)).unwrap();
+        let text = pi.qemu().expect(PROMPT, REPLY).unwrap();
+        assert!(
+            text.contains(&format!("\"code\":\"{code}\"")),
+            "{len}: {text}"
+        );
+    }
+    let text = type_line(&mut pi, "/help");
+    assert!(!text.contains("lost"), "{text}");
+    assert_clean_log(&mut pi);
+}

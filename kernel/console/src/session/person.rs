@@ -271,7 +271,7 @@ impl<P: Platform> Shell<'_, P> {
         if settings.stats {
             say!(self.screen, "{}", outcome.status(self.platform.facts()));
         }
-        if outcome.finish == Finish::ContextFull {
+        if is_chat && outcome.finish == Finish::ContextFull {
             say!(
                 self.screen,
                 "the context is full: /reset starts a new conversation"
