@@ -18,6 +18,7 @@ mod args;
 mod error;
 mod log;
 mod machine;
+mod seat;
 mod uart;
 
 pub use error::Error;

@@ -3,19 +3,16 @@
 use crate::args;
 use crate::error::Error;
 use crate::log::Log;
+use crate::seat::Seat;
 use crate::uart::{Stop, Uart};
 use std::ffi::{OsStr, OsString};
 use std::io::{self, Read, Write};
 use std::path::PathBuf;
 use std::process::{Child, ChildStdin, Command, ExitStatus, Stdio};
-use std::sync::{Condvar, Mutex, PoisonError};
 use std::thread::{self, JoinHandle};
 use std::time::{Duration, Instant};
 
 const PROGRAM: &str = "qemu-system-aarch64";
-
-/// QEMUs of one process that run at the same time: each one keeps a host core busy.
-const AT_ONCE: u32 = 2;
 
 /// Version of the installed QEMU, as (major, minor); `None` if there is none.
 pub fn version() -> Option<(u32, u32)> {
@@ -337,31 +334,6 @@ impl Drop for Qemu {
         let _ = self.child.kill();
         let _ = self.child.wait();
         self.collect_messages();
-    }
-}
-
-/// A place among the QEMUs that may run at once.
-#[derive(Debug)]
-struct Seat;
-
-static FREE_SEATS: Mutex<u32> = Mutex::new(AT_ONCE);
-static SEAT_FREED: Condvar = Condvar::new();
-
-impl Seat {
-    fn take() -> Seat {
-        let free = FREE_SEATS.lock().unwrap_or_else(PoisonError::into_inner);
-        let mut free = SEAT_FREED
-            .wait_while(free, |free| *free == 0)
-            .unwrap_or_else(PoisonError::into_inner);
-        *free -= 1;
-        Seat
-    }
-}
-
-impl Drop for Seat {
-    fn drop(&mut self) {
-        *FREE_SEATS.lock().unwrap_or_else(PoisonError::into_inner) += 1;
-        SEAT_FREED.notify_one();
     }
 }
 
