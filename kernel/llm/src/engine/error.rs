@@ -106,6 +106,12 @@ impl fmt::Display for LoadError {
 
 impl core::error::Error for LoadError {}
 
+impl From<OutOfMemory> for LoadError {
+    fn from(error: OutOfMemory) -> Self {
+        LoadError::OutOfMemory(error)
+    }
+}
+
 impl From<SourceError> for LoadError {
     fn from(error: SourceError) -> Self {
         LoadError::Source(error)

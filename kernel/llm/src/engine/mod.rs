@@ -1,24 +1,21 @@
 //! The engine: a loaded model, its cache, and the tokens in it.
 
 mod error;
+mod load;
 mod options;
 
 use alloc::vec::Vec;
 
 use ops::GgmlType;
-use ops::arena::{Arena, OutOfMemory};
 use ops::lanes::flat;
 use ops::parallel::Cores;
 
 use crate::chat::ChatTemplate;
-use crate::config::{Architecture, Config};
-use crate::gguf::{Gguf, read_header};
+use crate::config::Config;
 use crate::kv_cache::{KvCache, KvType};
-use crate::models::{Logits, Model, Step, llama::Llama, qwen2::Qwen2};
+use crate::models::{Logits, Model, Step};
 use crate::run_state::{CoreCounts, RunState};
-use crate::source::ModelSource;
 use crate::tokenizer::{TokenId, Tokenizer};
-use crate::weights;
 
 pub use error::{EngineError, LoadError};
 pub use options::LoadOptions;
@@ -46,69 +43,6 @@ pub struct Engine<'a> {
 }
 
 impl<'a> Engine<'a> {
-    /// Loads a model from `source`, all of it into `arena`.
-    ///
-    /// `progress` hears how many bytes of the weights, of how many, are done. The engine then runs
-    /// on as many cores as `cores` has, or fewer.
-    ///
-    /// # Errors
-    /// Whatever is wrong with the file, the source or the room: see [`LoadError`].
-    pub fn load(
-        source: &mut dyn ModelSource,
-        mut arena: Arena<'a>,
-        options: &LoadOptions,
-        cores: &dyn Cores,
-        progress: &mut dyn FnMut(u64, u64),
-    ) -> Result<Self, LoadError> {
-        let header = read_header(source)?;
-        let gguf = Gguf::parse(&header, source.len_bytes())?;
-        let config = Config::from_gguf(&gguf)?;
-        check_shapes(&config)?;
-        let tokenizer = Tokenizer::from_gguf(&gguf)?;
-        let type_mix = type_mix(&gguf);
-        let chat = ChatTemplate::from_gguf(&gguf)?;
-        let before = arena.free_bytes();
-        let mut tensors = weights::load(&gguf, &config, source, &mut arena, cores, progress)?;
-        let weight_bytes = before - arena.free_bytes();
-
-        let kv_type = options.kv_type.unwrap_or_else(|| default_kv_type(&gguf));
-        let context_len = match options.context_len {
-            Some(len) => len.clamp(1, config.max_seq_len),
-            None => default_context_len(&config, kv_type, arena.free_bytes()),
-        };
-        let batch = options.batch.clamp(1, context_len);
-        let n_logits = options.n_logits.clamp(1, batch);
-        let model = match config.architecture {
-            Architecture::Llama => {
-                Model::Llama(Llama::new(&config, &mut tensors, &mut arena, context_len)?)
-            }
-            Architecture::Qwen2 => {
-                Model::Qwen2(Qwen2::new(&config, &mut tensors, &mut arena, context_len)?)
-            }
-        };
-        let kv = KvCache::new(&mut arena, &config, kv_type, context_len)?;
-        let n_cores = cores.n_cores();
-        let state = RunState::new(&mut arena, &config, batch, n_logits, context_len, n_cores)?;
-        let row = arena.slice(if n_logits > 1 { config.vocab_size } else { 0 })?;
-        let held = Vec::with_capacity(context_len);
-        Ok(Engine {
-            config,
-            tokenizer,
-            chat,
-            model,
-            kv,
-            state,
-            held,
-            context_len,
-            batch,
-            n_logits,
-            weight_bytes,
-            type_mix,
-            row,
-            tokens: Vec::with_capacity(n_logits),
-        })
-    }
-
     /// Appends `ids` in batches and returns the logits of the last.
     ///
     /// `stop` is asked between batches.
@@ -353,56 +287,5 @@ impl<'a> Engine<'a> {
 fn gather(panel: &[ops::lanes::F32x4], n: usize, t: usize, out: &mut [f32]) {
     for (out, lanes) in out.chunks_mut(4).zip(panel[t..].iter().step_by(n)) {
         out.copy_from_slice(&lanes.0[..out.len()]);
-    }
-}
-
-fn type_mix(gguf: &Gguf<'_>) -> Vec<(GgmlType, u64)> {
-    let mut mix: Vec<(GgmlType, u64)> = Vec::new();
-    for tensor in gguf.tensors() {
-        match mix
-            .iter_mut()
-            .find(|(ggml_type, _)| *ggml_type == tensor.ggml_type)
-        {
-            Some((_, bytes)) => *bytes += tensor.len_bytes,
-            None => mix.push((tensor.ggml_type, tensor.len_bytes)),
-        }
-    }
-    mix.sort_by_key(|(_, bytes)| core::cmp::Reverse(*bytes));
-    mix
-}
-
-/// Floats keep a float model's logits; everything else is coarser than halves.
-fn default_kv_type(gguf: &Gguf<'_>) -> KvType {
-    match gguf.tensor("blk.0.attn_k.weight") {
-        Some(tensor) if tensor.ggml_type == GgmlType::F32 => KvType::F32,
-        _ => KvType::F16,
-    }
-}
-
-/// The model's own length, at most 4096 and what half of the free memory holds.
-fn default_context_len(config: &Config, kv_type: KvType, free_bytes: u64) -> usize {
-    let block = ops::scalar::attention::BLOCK;
-    let per_block = KvCache::bytes_for(config, kv_type, block).max(1);
-    let fits = (free_bytes / 2 / per_block) as usize * block;
-    config.max_seq_len.min(4096).min(fits.max(block))
-}
-
-/// Refuses shapes that the kernels' lanes cannot hold.
-fn check_shapes(config: &Config) -> Result<(), LoadError> {
-    for (what, value, multiple) in [("width", config.dim, 4), ("head width", config.head_dim, 8)] {
-        if !value.is_multiple_of(multiple) {
-            return Err(LoadError::UnsupportedShape {
-                what,
-                value,
-                multiple,
-            });
-        }
-    }
-    Ok(())
-}
-
-impl From<OutOfMemory> for LoadError {
-    fn from(error: OutOfMemory) -> Self {
-        LoadError::OutOfMemory(error)
     }
 }

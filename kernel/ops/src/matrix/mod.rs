@@ -1,17 +1,19 @@
 //! A weight matrix of any supported type, packed.
 
-use core::fmt;
+mod error;
+mod pack;
+
 use core::ops::Range;
-use core::sync::atomic::{AtomicUsize, Ordering};
 
 use crate::GgmlType;
 use crate::activations::{Activations, FloatChunk, QuantPair, TILE};
-use crate::arena::{Arena, OutOfMemory};
+use crate::arena::Arena;
 use crate::lanes::{F32x4, flat_mut};
 use crate::packed::float::{Bf16, Chunk16, Chunk32, F16, F32, Float};
 use crate::packed::{GROUP, Quantised, q4_0, q4_1, q4_k, q5_0, q5_1, q5_k, q6_k, q8_0};
-use crate::parallel::{Cores, Shared};
 use crate::{dispatch, scalar};
+
+pub use error::Error;
 
 /// Packed rows by type.
 #[allow(non_camel_case_types, reason = "the names are ggml's")]
@@ -80,6 +82,7 @@ macro_rules! by_format {
         }
     };
 }
+use by_format;
 
 /// Which kernels multiply.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -101,49 +104,6 @@ pub struct Matrix<'a> {
     cols: usize,
     ggml_type: GgmlType,
     packed: Rows<'a>,
-}
-
-/// Why a tensor cannot be a matrix.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Error {
-    /// No kernel reads this type.
-    UnsupportedType(GgmlType),
-    /// The arena is too small.
-    OutOfMemory(OutOfMemory),
-    /// A block's scale is infinite or no number: the file is damaged.
-    BadScale {
-        /// The row with the block.
-        row: usize,
-    },
-}
-
-impl fmt::Display for Error {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match self {
-            Error::UnsupportedType(t) => {
-                write!(
-                    f,
-                    "type {t} is not supported; use one of {}",
-                    Matrix::SUPPORTED
-                )
-            }
-            Error::OutOfMemory(e) => write!(f, "{e}"),
-            Error::BadScale { row } => {
-                write!(
-                    f,
-                    "a scale in row {row} is infinite or no number; the file is damaged"
-                )
-            }
-        }
-    }
-}
-
-impl core::error::Error for Error {}
-
-impl From<OutOfMemory> for Error {
-    fn from(e: OutOfMemory) -> Self {
-        Error::OutOfMemory(e)
-    }
 }
 
 impl<'a> Matrix<'a> {
@@ -254,42 +214,6 @@ impl<'a> Matrix<'a> {
         Self::TYPES.contains(&ggml_type)
     }
 
-    /// Packs whole rows of the file from row `first_row` on, which begins a group, on all cores.
-    ///
-    /// # Errors
-    /// [`Error::BadScale`].
-    ///
-    /// # Panics
-    /// When the rows begin within a group or lie outside of the matrix.
-    pub fn pack(&mut self, first_row: usize, bytes: &[u8], cores: &dyn Cores) -> Result<(), Error> {
-        assert!(
-            first_row.is_multiple_of(GROUP),
-            "row {first_row} begins no group"
-        );
-        let row_bytes = self.file_row_bytes();
-        assert!(
-            first_row + bytes.len() / row_bytes <= self.rows,
-            "rows beyond the matrix"
-        );
-        let groups = first_row / GROUP..(first_row + bytes.len() / row_bytes).div_ceil(GROUP);
-        let file = FileRows { bytes, row_bytes };
-        let bad = by_format!(&mut self.packed, (rows, Format) {
-            let len = self.cols.div_ceil(32 * Format::BLOCKS);
-            let rows = &mut rows[groups.start * len..groups.end * len];
-            pack_groups(rows, len, file, cores, Format::pack_row, row_with_bad_scale::<Format>)
-        }, {
-            let len = self.cols.div_ceil(16);
-            let rows = &mut rows[groups.start * len..groups.end * len];
-            pack_groups(rows, len, file, cores, Format::pack_row, |_| None)
-        });
-        match bad {
-            Some(row) => Err(Error::BadScale {
-                row: first_row + row,
-            }),
-            None => Ok(()),
-        }
-    }
-
     /// `out = W[groups] · x`: the groups' part of a panel of `x.n_tokens` tokens.
     ///
     /// # Panics
@@ -382,56 +306,4 @@ impl<'a> Matrix<'a> {
             }
         });
     }
-}
-
-/// Whole rows as they stand in the file.
-#[derive(Clone, Copy)]
-struct FileRows<'b> {
-    bytes: &'b [u8],
-    row_bytes: usize,
-}
-
-/// Packs rows into groups of `len` elements on all cores, and returns the first bad row.
-fn pack_groups<T: Send + Sync>(
-    rows: &mut [T],
-    len: usize,
-    file: FileRows<'_>,
-    cores: &dyn Cores,
-    pack_row: fn(&[u8], usize, &mut [T]),
-    bad_row: fn(&[T]) -> Option<usize>,
-) -> Option<usize> {
-    let n_groups = rows.len() / len;
-    let rows = Shared::new(rows);
-    let bad = AtomicUsize::new(usize::MAX);
-    let group_bytes = GROUP * file.row_bytes;
-    cores.run(&|core| {
-        let (groups, rows) = core.part(&rows, n_groups, len, 0);
-        for (g, group) in groups.zip(rows.chunks_exact_mut(len)) {
-            let from = g * group_bytes;
-            let bytes = &file.bytes[from..file.bytes.len().min(from + group_bytes)];
-            for (r, row) in bytes.chunks_exact(file.row_bytes).enumerate() {
-                pack_row(row, r, group);
-            }
-            if let Some(r) = bad_row(group) {
-                bad.fetch_min(g * GROUP + r, Ordering::Relaxed);
-            }
-        }
-    });
-    let bad = bad.into_inner();
-    (bad != usize::MAX).then_some(bad)
-}
-
-/// The first row of a group with a scale or minimum that is infinite or NaN.
-fn row_with_bad_scale<Q: Quantised>(group: &[Q::Slab]) -> Option<usize> {
-    // Zero times a number is zero, and times anything else it is not.
-    let mut sums = [0.0; GROUP];
-    for slab in group {
-        for j in 0..Q::BLOCKS {
-            let (d, m) = (Q::scales(slab, j), Q::minima(slab, j));
-            for r in 0..GROUP {
-                sums[r] += 0.0 * d[r] + 0.0 * m[r];
-            }
-        }
-    }
-    sums.iter().position(|&sum| sum != 0.0)
 }

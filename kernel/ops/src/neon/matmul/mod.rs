@@ -1,0 +1,152 @@
+//! Four rows times one or several tokens: see [`crate::scalar::matmul`].
+//!
+//! ```text
+//! row 0  w0 w1 | x0 x1   smull  lo(w0)·lo(x0) → 8 × i16
+//!                        smlal2 hi(w0)·hi(x0) → + (at most 2 · 128 · 127)
+//!                        smull, smlal2 of w1, x1
+//!                        saddlp, sadalp       → 4 × i32
+//! rows 0 1 2 3           addp, addp, addp     → one i32 a row
+//!                        scvtf, fmla with d_w · d_x
+//! ```
+
+mod float;
+mod formats;
+mod q6_k;
+
+use core::arch::aarch64::*;
+
+use super::load::{load, settle};
+use crate::activations::QuantPair;
+use crate::lanes::F32x4;
+use crate::packed::{GROUP, Quantised};
+
+pub use float::{bf16, f16, f32};
+pub use formats::{q4_0, q4_1, q4_k, q5_0, q5_1, q5_k, q8_0};
+pub use q6_k::q6_k;
+
+/// Sixteen weights and sixteen more: one block of one row.
+type Block = (int8x16_t, int8x16_t);
+
+/// What a kernel needs to know of a slab.
+struct Reader<S, B, M> {
+    /// `d` of block `j`, four rows.
+    scales: S,
+    /// The integers of block `j`, four rows.
+    blocks: B,
+    /// `m` of block `j`, four rows, for formats with a minimum.
+    minima: M,
+    /// How far the integers are shifted to the left of their values.
+    shift: u32,
+}
+
+/// Runs `tile` over every group of rows and every tile of tokens.
+///
+/// A group is `w_len` elements of `groups` and a tile is `x_len` elements of `x`. `out` is the rows'
+/// part of a panel of `n_tokens` tokens.
+#[inline]
+#[target_feature(enable = "neon")]
+fn for_tiles<W, X, const NT: usize>(
+    groups: &[W],
+    w_len: usize,
+    x: &[X],
+    x_len: usize,
+    n_tokens: usize,
+    out: &mut [F32x4],
+    tile: impl Fn(&[W], &[X]) -> [F32x4; NT],
+) {
+    for (group, out) in groups
+        .chunks_exact(w_len)
+        .zip(out.chunks_exact_mut(n_tokens))
+    {
+        for (x, out) in x.chunks_exact(x_len).zip(out.chunks_mut(NT)) {
+            let products = tile(group, x);
+            // A whole tile is stored from registers, a part by a call.
+            match out.as_mut_array::<NT>() {
+                Some(out) => *out = products,
+                None => out.copy_from_slice(&products[..out.len()]),
+            }
+        }
+    }
+}
+
+/// Four of eight halves as floats.
+#[inline]
+#[target_feature(enable = "neon")]
+fn widen_half(bits: uint16x8_t, j: usize) -> float32x4_t {
+    let halves = vreinterpretq_f16_u16(bits);
+    if j == 0 {
+        vcvt_f32_f16(vget_low_f16(halves))
+    } else {
+        vcvt_high_f32_f16(halves)
+    }
+}
+
+/// One group times `NT` tokens.
+#[inline]
+#[target_feature(enable = "neon")]
+fn tile<Q, S, B, M, const NT: usize>(
+    group: &[Q::Slab],
+    x: &[QuantPair<NT>],
+    n_blocks: usize,
+    reader: &Reader<S, B, M>,
+) -> [F32x4; NT]
+where
+    Q: Quantised,
+    S: Fn(&Q::Slab, usize) -> float32x4_t,
+    B: Fn(&Q::Slab, usize) -> [Block; GROUP],
+    M: Fn(&Q::Slab, usize) -> float32x4_t,
+{
+    let mut acc = [vdupq_n_f32(0.0); NT];
+    let mut block = |w: &Q::Slab, b: usize, x: &QuantPair<NT>| {
+        let (d, rows, j) = ((reader.scales)(w, b), (reader.blocks)(w, b), b % 2);
+        for t in 0..NT {
+            let at = (j * NT + t) * 32;
+            let (x0, x1) = (load(x, at), load(x, at + 16));
+            let [a, b, c, e] = rows.map(|(w0, w1)| dot(w0, w1, x0, x1));
+            let dots = vpaddq_s32(vpaddq_s32(a, b), vpaddq_s32(c, e));
+            let dots = if reader.shift == 4 {
+                vshrq_n_s32::<4>(dots)
+            } else {
+                dots
+            };
+            let scale = vmulq_n_f32(d, x.d[j][t]);
+            acc[t] = settle(vfmaq_f32(acc[t], vcvtq_f32_s32(dots), scale));
+        }
+        if Q::HAS_MIN {
+            let m = (reader.minima)(w, b);
+            for t in 0..NT {
+                acc[t] = vfmaq_n_f32(acc[t], m, x.s[j][t]);
+            }
+        }
+    };
+    let whole = n_blocks / Q::BLOCKS;
+    for (w, x) in group[..whole].iter().zip(x.chunks_exact(Q::BLOCKS / 2)) {
+        for (p, x) in x.iter().enumerate() {
+            block(w, 2 * p, x);
+            block(w, 2 * p + 1, x);
+        }
+    }
+    if whole < group.len() {
+        block(&group[whole], 0, &x[whole]);
+    }
+    acc.map(|sum| to_lanes(sum))
+}
+
+/// Four partial sums of 32 products.
+#[inline]
+#[target_feature(enable = "neon")]
+fn dot(w0: int8x16_t, w1: int8x16_t, x0: int8x16_t, x1: int8x16_t) -> int32x4_t {
+    let first = vmull_s8(vget_low_s8(w0), vget_low_s8(x0));
+    let first = vmlal_high_s8(first, w0, x0);
+    let second = vmull_s8(vget_low_s8(w1), vget_low_s8(x1));
+    let second = vmlal_high_s8(second, w1, x1);
+    vpadalq_s16(vpaddlq_s16(first), second)
+}
+
+#[inline]
+#[target_feature(enable = "neon")]
+fn to_lanes(v: float32x4_t) -> F32x4 {
+    let mut lanes = F32x4::ZERO;
+    super::load::store(&mut lanes, 0, v);
+    lanes
+}

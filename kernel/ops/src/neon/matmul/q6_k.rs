@@ -1,0 +1,75 @@
+//! Q6_K: see [`crate::packed::q6_k`].
+
+use core::arch::aarch64::*;
+
+use super::super::load::{load, settle};
+use super::formats::five_bits;
+use super::{Block, for_tiles, to_lanes, widen_half};
+use crate::activations::QuantPair;
+use crate::lanes::F32x4;
+use crate::packed::{GROUP, q6_k};
+
+/// Q6_K, whose blocks have a scale for each half.
+#[target_feature(enable = "neon")]
+pub fn q6_k<const NT: usize>(
+    groups: &[q6_k::Slab],
+    x: &[QuantPair<NT>],
+    n_blocks: usize,
+    n_tokens: usize,
+    out: &mut [F32x4],
+) {
+    let (w_len, x_len) = (n_blocks.div_ceil(8), n_blocks.div_ceil(2));
+    for_tiles(groups, w_len, x, x_len, n_tokens, out, |group, x| {
+        let mut acc = [vdupq_n_f32(0.0); NT];
+        for (w, x) in group.iter().zip(x.chunks_exact(4)) {
+            for (p, x) in x.iter().enumerate() {
+                q6_k_block(w, 2 * p, x, &mut acc);
+                q6_k_block(w, 2 * p + 1, x, &mut acc);
+            }
+        }
+        acc.map(|sum| to_lanes(sum))
+    });
+}
+
+#[inline]
+#[target_feature(enable = "neon")]
+fn q6_k_block<const NT: usize>(
+    w: &q6_k::Slab,
+    b: usize,
+    x: &QuantPair<NT>,
+    acc: &mut [float32x4_t; NT],
+) {
+    let d = widen_half(load(w, 0), 0);
+    let [first, second] = w.scale[b].map(|scales| {
+        let bytes = vcreate_s8(u64::from(u32::from_le_bytes(scales.map(|s| s as u8))));
+        vmovl_s16(vget_low_s16(vmovl_s8(bytes)))
+    });
+    let at = 80 + b * 32;
+    let (fifth, sixth) = (load(w, at), load(w, at + 16));
+    let rows: [Block; GROUP] = core::array::from_fn(|r| {
+        let (a, b) = five_bits(load(w, 336 + (b * GROUP + r) * 16), fifth, r);
+        let bit = |b: usize| {
+            let set = vtstq_u8(sixth, vdupq_n_u8(1 << b));
+            // Less 32 where the bit is not set.
+            vreinterpretq_s8_u8(vbicq_u8(vdupq_n_u8(32), set))
+        };
+        (vsubq_s8(a, bit(2 * r)), vsubq_s8(b, bit(2 * r + 1)))
+    });
+    let j = b % 2;
+    for t in 0..NT {
+        let at = (j * NT + t) * 32;
+        let (x0, x1) = (load(x, at), load(x, at + 16));
+        let sum = |half: fn(&Block) -> int8x16_t, x: int8x16_t| {
+            let [a, b, c, d] = core::array::from_fn(|r| {
+                let w = half(&rows[r]);
+                let products = vmull_s8(vget_low_s8(w), vget_low_s8(x));
+                vpaddlq_s16(vmlal_high_s8(products, w, x))
+            });
+            vpaddq_s32(vpaddq_s32(a, b), vpaddq_s32(c, d))
+        };
+        let dots = vmulq_s32(sum(|row| row.0, x0), first);
+        let dots = vmlaq_s32(dots, sum(|row| row.1, x1), second);
+        let scale = vmulq_n_f32(d, x.d[j][t]);
+        acc[t] = settle(vfmaq_f32(acc[t], vcvtq_f32_s32(dots), scale));
+    }
+}
