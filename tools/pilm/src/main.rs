@@ -17,6 +17,7 @@ struct Cli {
 
 #[derive(Subcommand)]
 enum Command {
+    Chat(commands::chat::Args),
     CheckFixtures(commands::check_fixtures::Args),
     CheckOracle(commands::check_oracle::Args),
     Convert(commands::convert::Args),
@@ -31,6 +32,7 @@ enum Command {
 
 fn main() -> ExitCode {
     let result = match Cli::parse().command {
+        Command::Chat(args) => commands::chat::run(&args),
         Command::CheckFixtures(args) => commands::check_fixtures::run(&args),
         Command::CheckOracle(args) => commands::check_oracle::run(&args),
         Command::Convert(args) => commands::convert::run(&args),

@@ -1,5 +1,6 @@
 //! One file per subcommand: its arguments and what it prints.
 
+pub mod chat;
 pub mod check_fixtures;
 pub mod check_oracle;
 pub mod convert;

@@ -1,0 +1,226 @@
+//! `pilm chat MODEL`: the firmware's own console, with the host in place of the board.
+
+use std::cell::{Cell, OnceCell, RefCell};
+use std::fmt;
+use std::io::{self, IsTerminal, Read, Write};
+use std::path::PathBuf;
+use std::process::{Command, Stdio};
+use std::sync::mpsc::{Receiver, TryRecvError, channel};
+use std::thread;
+use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};
+
+use anyhow::{Context, Result};
+use console::session::{self, BoardFacts, Health, ModelFile, Platform, Serial};
+use llm::source::ModelSource;
+use ops::arena::Line;
+use ops::parallel::Cores;
+use pilm::file_source::FileSource;
+use pilm::threads::Threads;
+
+/// Memory beside the weights: KV cache, run state, scratch.
+const BESIDE_WEIGHTS_BYTES: u64 = 512 << 20;
+
+/// Talk to a model at the firmware's console; Ctrl-D leaves
+#[derive(clap::Args)]
+pub struct Args {
+    /// GGUF file.
+    model: PathBuf,
+    /// Settings as on the kernel command line, such as "pilm.temperature=0.5".
+    #[arg(long, value_name = "WORDS", default_value = "")]
+    set: String,
+}
+
+/// Runs the subcommand.
+pub fn run(args: &Args) -> Result<()> {
+    let len_bytes = std::fs::metadata(&args.model)
+        .with_context(|| format!("opening {}", args.model.display()))?
+        .len();
+    let n_cores = thread::available_parallelism().map_or(1, usize::from);
+    let terminal = io::stdin().is_terminal().then(RawTerminal::enter).flatten();
+    let host = Host {
+        model: ModelFile {
+            name: args
+                .model
+                .file_name()
+                .map_or_else(String::new, |name| name.to_string_lossy().into_owned()),
+            len_bytes,
+        },
+        path: args.model.clone(),
+        line: StandardStreams::open(),
+        pools: (0..n_cores).map(|_| OnceCell::new()).collect(),
+        facts: BoardFacts {
+            version: format!("{} (pilm)", env!("CARGO_PKG_VERSION")),
+            board: "this computer".to_owned(),
+            cores: n_cores,
+            ram_bytes: len_bytes + BESIDE_WEIGHTS_BYTES,
+            ..BoardFacts::default()
+        },
+        settings: args.set.clone(),
+        started: Instant::now(),
+    };
+    let n_lines = (len_bytes + len_bytes / 8 + BESIDE_WEIGHTS_BYTES) as usize / Line::BYTES;
+    session::run(&host, &mut vec![Line::ZERO; n_lines]);
+    drop(terminal);
+    println!();
+    Ok(())
+}
+
+/// The host as the session's machine.
+struct Host {
+    model: ModelFile,
+    path: PathBuf,
+    line: StandardStreams,
+    /// Teams of one, two, … threads, made when they are first wanted.
+    pools: Vec<OnceCell<Threads>>,
+    facts: BoardFacts,
+    settings: String,
+    started: Instant,
+}
+
+/// The model file cannot be read.
+struct FileError(io::Error);
+
+impl fmt::Display for FileError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "the model file cannot be read: {}", self.0)
+    }
+}
+
+impl Platform for Host {
+    type CardError = FileError;
+
+    fn serial(&self) -> &dyn Serial {
+        &self.line
+    }
+
+    fn now_us(&self) -> u64 {
+        self.started.elapsed().as_micros() as u64
+    }
+
+    fn cores(&self, n: Option<usize>) -> &dyn Cores {
+        let n = n.unwrap_or(usize::MAX).clamp(1, self.pools.len());
+        self.pools[n - 1].get_or_init(|| Threads::new(n))
+    }
+
+    fn facts(&self) -> &BoardFacts {
+        &self.facts
+    }
+
+    fn health(&self) -> Health {
+        Health::default()
+    }
+
+    fn models(&self) -> Result<Vec<ModelFile>, FileError> {
+        Ok(vec![self.model.clone()])
+    }
+
+    fn read_model(
+        &self,
+        _name: &str,
+        read: &mut dyn FnMut(&mut dyn ModelSource),
+    ) -> Result<(), FileError> {
+        read(&mut FileSource::open(&self.path).map_err(FileError)?);
+        Ok(())
+    }
+
+    fn options_file(&self) -> Result<Option<String>, FileError> {
+        Ok(None)
+    }
+
+    fn command_line(&self) -> &str {
+        &self.settings
+    }
+
+    fn entropy(&self) -> u64 {
+        let time = SystemTime::now().duration_since(UNIX_EPOCH);
+        time.map_or(0, |time| time.as_nanos() as u64)
+    }
+}
+
+/// Standard input and output as a serial line.
+struct StandardStreams {
+    arriving: Receiver<u8>,
+    /// A byte that [`Serial::wait`] has met.
+    met: Cell<Option<u8>>,
+    closed: Cell<bool>,
+    out: RefCell<io::Stdout>,
+}
+
+impl StandardStreams {
+    fn open() -> Self {
+        let (sender, arriving) = channel();
+        thread::spawn(move || {
+            // 4 is Ctrl-D: in raw mode the terminal passes it on, and it is the way out.
+            let bytes = io::stdin().lock().bytes().map_while(Result::ok);
+            for byte in bytes.take_while(|&byte| byte != 4) {
+                if sender.send(byte).is_err() {
+                    return;
+                }
+            }
+        });
+        Self {
+            arriving,
+            met: Cell::new(None),
+            closed: Cell::new(false),
+            out: RefCell::new(io::stdout()),
+        }
+    }
+}
+
+impl Serial for StandardStreams {
+    fn read(&self) -> Option<u8> {
+        self.met.take().or_else(|| match self.arriving.try_recv() {
+            Ok(byte) => Some(byte),
+            Err(TryRecvError::Empty) => None,
+            Err(TryRecvError::Disconnected) => {
+                self.closed.set(true);
+                None
+            }
+        })
+    }
+
+    fn write(&self, bytes: &[u8]) {
+        let mut out = self.out.borrow_mut();
+        // Nobody is left to tell when the output is gone.
+        let _ = out.write_all(bytes).and_then(|()| out.flush());
+    }
+
+    fn wait(&self) {
+        self.met
+            .set(self.arriving.recv_timeout(Duration::from_millis(200)).ok());
+    }
+
+    fn is_closed(&self) -> bool {
+        self.closed.get()
+    }
+}
+
+/// The terminal passes every key on while this lives.
+struct RawTerminal {
+    before: String,
+}
+
+impl RawTerminal {
+    fn enter() -> Option<Self> {
+        let before = stty(&["-g"])?;
+        stty(&["raw", "-echo"])?;
+        Some(Self { before })
+    }
+}
+
+impl Drop for RawTerminal {
+    fn drop(&mut self) {
+        // The shell mends what is left when this fails.
+        let _ = stty(&[self.before.trim()]);
+    }
+}
+
+fn stty(arguments: &[&str]) -> Option<String> {
+    let output = Command::new("stty")
+        .args(arguments)
+        .stdin(Stdio::inherit())
+        .output()
+        .ok()?;
+    let text = String::from_utf8(output.stdout).ok()?;
+    output.status.success().then_some(text)
+}
