@@ -77,19 +77,26 @@ fn float_tile<C: Plain, const NT: usize>(
     x: &[FloatChunk<NT>],
     widen: impl Fn(&C, usize) -> [float32x4_t; 4],
 ) -> [F32x4; NT] {
+    // Sixteen accumulators: one row of four tokens, or four rows of one, which share the loads of x.
+    let at_once = GROUP / NT;
     let mut fours = [[vdupq_n_f32(0.0); GROUP]; NT];
-    for r in 0..GROUP {
-        let mut lanes = [[vdupq_n_f32(0.0); 4]; NT];
+    for first in (0..GROUP).step_by(at_once) {
+        let mut lanes = [[vdupq_n_f32(0.0); 4]; GROUP];
         for (w, x) in group.iter().zip(x) {
-            let w = widen(w, r);
-            for t in 0..NT {
-                for i in 0..4 {
-                    lanes[t][i] = vfmaq_f32(lanes[t][i], w[i], load(x, t * 64 + i * 16));
+            for r in 0..at_once {
+                let w = widen(w, first + r);
+                for t in 0..NT {
+                    let lanes = &mut lanes[r * NT + t];
+                    for i in 0..4 {
+                        lanes[i] = vfmaq_f32(lanes[i], w[i], load(x, t * 64 + i * 16));
+                    }
                 }
             }
         }
-        for t in 0..NT {
-            fours[t][r] = halve_to_four(lanes[t]);
+        for r in 0..at_once {
+            for t in 0..NT {
+                fours[t][first + r] = halve_to_four(lanes[r * NT + t]);
+            }
         }
     }
     fours.map(|rows| to_lanes(sum_four(rows)))
