@@ -2,6 +2,8 @@
 
 make.py fixtures OUT        tiny seeded models with logits at every position of four sequences
 make.py model F32.gguf OUT  prompts on a real llama model, its weights taken from the GGUF file
+make.py rounding F32.gguf Q8_0.gguf OUT
+                            what rounding alone does to a correct 8-bit engine on the prompts of OUT
 
 `pilm check-fixtures` and `pilm check-oracle` read what is written here.
 """
@@ -312,8 +314,42 @@ def make_model(gguf_path, out):
             nll_next_token_per_position=nll[:, 0].tolist(),
             greedy_ids=greedy, greedy_margin=margins,
             last_logits_npy=f"{name}.last_logits.f32.npy"))
-        print(name, len(ids), "tokens")
+        print(name, len(ids), "tokens", flush=True)
     write_json(out / "golden.json", dict(items=items))
+
+
+# Rounding
+
+
+def int8(x):
+    """Activations as the engine quantises them: blocks of 32, absmax / 127, ties to even."""
+    blocks = x.reshape(-1, 32)
+    d = blocks.abs().amax(1, keepdim=True) / 127
+    return (torch.round(blocks / torch.where(d > 0, d, 1.0)) * d).reshape(x.shape)
+
+
+def rounding(f32_path, q8_0_path, out, runs=8, noise=1e-6):
+    """Divergence from fp32 of Q8_0 weights and int8 activations, over `runs` runs in which the input
+    of each product is moved by `noise`: no error, but other ties and other roundings."""
+    right, _ = read_gguf(f32_path)
+    coarse, _ = read_gguf(q8_0_path)
+    for module in coarse.modules():
+        if isinstance(module, torch.nn.Linear):
+            module.register_forward_pre_hook(
+                lambda _, args: (int8(args[0] * (1 + noise * torch.randn(args[0].shape))),))
+    for item in json.loads((out / "golden.json").read_text())["items"]:
+        if len(item["ids"]) < 80:
+            continue
+        ids = torch.tensor([item["ids"]])
+        base = torch.log_softmax(right(ids).logits[0].double(), -1)
+        divergences, equal = [], []
+        for seed in range(runs):
+            torch.manual_seed(seed)
+            other = torch.log_softmax(coarse(ids).logits[0].double(), -1)
+            divergences.append(float((base.exp() * (base - other)).sum(-1).mean()))
+            equal.append(int((base.argmax(-1) == other.argmax(-1)).sum()))
+        print(f"{item['name']:16} KL {np.mean(divergences):.5f} ± {np.std(divergences):.5f}, "
+              f"argmax equal at {min(equal)} to {max(equal)} of {len(item['ids'])}", flush=True)
 
 
 def main():
@@ -322,6 +358,8 @@ def main():
             make_fixtures(pathlib.Path(out))
         case ["model", gguf_path, out]:
             make_model(gguf_path, pathlib.Path(out))
+        case ["rounding", f32_path, q8_0_path, out]:
+            rounding(f32_path, q8_0_path, pathlib.Path(out))
         case _:
             sys.exit(__doc__)
 
