@@ -1,5 +1,6 @@
 //! `pilm generate MODEL --prompt P`
 
+use std::collections::VecDeque;
 use std::io::{self, Write};
 use std::time::Instant;
 
@@ -7,11 +8,14 @@ use anyhow::{Context, Result, ensure};
 use console::Utf8Stream;
 use llm::chat::{Message, Role};
 use llm::engine::LoadOptions;
+use llm::lookup::Lookup;
 use llm::sampler::{Sampler, Settings};
 use llm::tokenizer::TokenId;
 use pilm::session::Session;
 
 use super::model::{ModelArgs, with_session};
+
+const NO_NUMBERS: &str = "the model's logits are no numbers: the file is damaged";
 
 /// Answer one prompt, or continue it with --raw.
 #[derive(clap::Args)]
@@ -36,6 +40,9 @@ pub struct Args {
     /// Continue the prompt as it is, without a chat format.
     #[arg(long)]
     raw: bool,
+    /// Guess tokens from what has been said and check them in one batch: the same answer, perhaps sooner.
+    #[arg(long)]
+    guess: bool,
     /// Print the ids of prompt and answer to standard error.
     #[arg(long)]
     show_ids: bool,
@@ -90,15 +97,16 @@ fn answer(session: &mut Session<'_>, args: &Args, settings: Settings) -> Result<
     let (engine, threads) = (&mut session.engine, &session.threads);
 
     let start = Instant::now();
-    let mut next = sampler.sample(engine.prefill(&ids, threads, &|| false)?);
+    let mut ready = VecDeque::from([sampler.sample(engine.prefill(&ids, threads, &|| false)?)]);
     let prefill = start.elapsed();
     let (mut out, mut stream) = (io::stdout().lock(), Utf8Stream::new());
-    let mut made = Vec::new();
+    let mut context = ids.clone();
+    let mut lookup = Lookup::default();
     let mut failed = Ok(());
     let start = Instant::now();
-    while made.len() < args.max_tokens {
-        let id = next.context("the model's logits are no numbers: the file is damaged")?;
-        made.push(id);
+    while context.len() - ids.len() < args.max_tokens {
+        let id = ready.pop_front().flatten().context(NO_NUMBERS)?;
+        context.push(id);
         if engine.tokenizer().is_eog(id) {
             break;
         }
@@ -106,18 +114,34 @@ fn answer(session: &mut Session<'_>, args: &Args, settings: Settings) -> Result<
             failed = write!(out, "{text}").and_then(|()| out.flush());
         });
         std::mem::replace(&mut failed, Ok(()))?;
-        if made.len() == args.max_tokens || engine.pos() == engine.context_len() {
+        if context.len() - ids.len() == args.max_tokens || engine.pos() == engine.context_len() {
             break;
         }
-        sampler.accept(id);
-        next = sampler.sample(engine.decode(id, threads)?);
+        if ready.is_empty() {
+            let guess = if args.guess {
+                lookup.guess(&context)
+            } else {
+                &[]
+            };
+            let mut before = id;
+            let confirmed = engine.decode_with_guess(id, guess, threads, &mut |logits| {
+                sampler.accept(before);
+                let chosen = sampler.sample(logits);
+                ready.push_back(chosen);
+                before = chosen?;
+                chosen
+            })?;
+            let n_guessed = guess.len();
+            lookup.count(n_guessed, confirmed);
+        }
     }
+    let made = &context[ids.len()..];
     let decode = start.elapsed();
     stream.finish(&mut |text| failed = write!(out, "{text}"));
     failed?;
     writeln!(out)?;
     if args.show_ids {
-        eprintln!("prompt {}\nanswer {}", list(&ids), list(&made));
+        eprintln!("prompt {}\nanswer {}", list(&ids), list(made));
     }
     if !args.quiet {
         let rate = |n: usize, time: std::time::Duration| n as f64 / time.as_secs_f64();
@@ -128,6 +152,15 @@ fn answer(session: &mut Session<'_>, args: &Args, settings: Settings) -> Result<
             made.len(),
             rate(steps, decode)
         );
+        if args.guess {
+            let Lookup {
+                n_guesses,
+                n_guessed,
+                n_confirmed,
+                ..
+            } = lookup;
+            eprintln!("{n_guesses} guesses of {n_guessed} tokens, {n_confirmed} confirmed");
+        }
     }
     Ok(())
 }
