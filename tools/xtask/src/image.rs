@@ -38,7 +38,7 @@ pub struct Options {
 /// The kernel does not build, a file is missing, or the card cannot be written.
 pub fn image(options: &Options) -> Result<()> {
     let voice = Voice::new(false);
-    let mut files = match (&options.board_files, options.no_board_files) {
+    let board = match (&options.board_files, options.no_board_files) {
         (Some(dir), _) => board_files::in_folder(dir)?,
         (None, true) => Vec::new(),
         (None, false) => board_files::ensure(voice)?,
@@ -49,10 +49,10 @@ pub fn image(options: &Options) -> Result<()> {
     };
     // before the build: a wrong name is told at once
     for model in &models {
-        files.extend(model_files(model)?);
+        CardFile::path("model", model).len_bytes()?;
     }
     let firmware = firmware::build(voice)?;
-    files.extend(firmware_files(&firmware));
+    let files = all_files(board, &firmware, &models)?;
     let out = options
         .out
         .clone()
@@ -69,6 +69,20 @@ pub fn image(options: &Options) -> Result<()> {
         voice.say("docs/flash.md says how it gets onto a card.");
     }
     Ok(())
+}
+
+/// Everything on the card: what the board starts from, what this project makes, the models.
+fn all_files(
+    board: Vec<CardFile>,
+    firmware: &Firmware,
+    models: &[PathBuf],
+) -> Result<Vec<CardFile>> {
+    let mut files = board;
+    files.extend(firmware_files(firmware));
+    for model in models {
+        files.extend(model_files(model)?);
+    }
+    Ok(files)
 }
 
 /// The files that this project makes: kernel, settings of the board and of PiLM.
@@ -138,6 +152,7 @@ pub fn parse_size(text: &str) -> Result<u64> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::raw_image::{RawImage, Sizes};
     use std::fs;
 
     #[test]
@@ -162,6 +177,44 @@ mod tests {
             previous = line;
         }
         assert!(text.contains("\nkernel_address=0x80000\n"));
+    }
+
+    #[test]
+    fn a_card_has_all_that_a_board_starts_from() {
+        let dir = output_dir().join("image-files-tests");
+        fs::create_dir_all(&dir).unwrap();
+        for name in ["start4.elf", "fixup4.dat", "bcm2711-rpi-4-b.dtb"] {
+            fs::write(dir.join(name), name).unwrap();
+        }
+        let model = dir.join("m.gguf");
+        fs::write(&model, "GGUF").unwrap();
+        let firmware = Firmware {
+            elf: PathBuf::new(),
+            image_path: PathBuf::new(),
+            image: RawImage {
+                bytes: vec![1, 2, 3],
+                memory_end: 0,
+                sizes: Sizes::default(),
+            },
+            commit: None,
+        };
+        let board = board_files::in_folder(&dir).unwrap();
+        let files = all_files(board, &firmware, &[model]).unwrap();
+        let names: Vec<_> = files.iter().map(|file| file.name.as_str()).collect();
+        assert_eq!(
+            names,
+            [
+                "start4.elf",
+                "fixup4.dat",
+                "bcm2711-rpi-4-b.dtb",
+                "kernel8.img",
+                "config.txt",
+                "pilm.txt",
+                "m.gguf",
+                "m.gguf.crc32c"
+            ]
+        );
+        assert!(files.iter().all(|file| file.len_bytes().unwrap() > 0));
     }
 
     #[test]
