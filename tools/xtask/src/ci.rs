@@ -2,7 +2,7 @@
 
 use crate::voice::Voice;
 use crate::workspace::{TARGET, cargo};
-use crate::{firmware, reproduce, setup, size, test};
+use crate::{audit, firmware, reproduce, setup, size, test};
 use anyhow::{Context, Result, ensure};
 use std::env;
 use std::process::Command;
@@ -43,6 +43,7 @@ pub fn ci() -> Result<()> {
     voice.run("Documentation, board", board(&mut documentation()))?;
     let firmware = firmware::build(voice)?;
     size::check(voice, &firmware)?;
+    audit::audit()?;
     reproduce::check(voice, &firmware)?;
     test::test()?;
     ask_the_real_model(voice)?;

@@ -5,7 +5,7 @@
 use anyhow::Result;
 use clap::{Parser, Subcommand};
 use std::process::ExitCode;
-use xtask::{ci, count, dist, image, mca, parity, run, setup, test};
+use xtask::{audit, ci, count, dist, image, mca, parity, run, setup, test};
 
 /// Builds, boots and checks PiLM.
 #[derive(Parser)]
@@ -31,6 +31,8 @@ enum Command {
     Count(count::Options),
     /// Print the cycles of the image's hot loops, by LLVM's model of the Cortex-A72.
     Mca(mca::Options),
+    /// List the kernel's packages, and show that no C and no BLAS is in it.
+    Audit,
     /// Compare the engine with transformers and write docs/parity.md.
     Parity(parity::Options),
     /// Run everything that must hold for a change to land.
@@ -56,6 +58,7 @@ fn dispatch(command: Command) -> Result<()> {
         Command::Test => test::test(),
         Command::Count(options) => count::count(&options),
         Command::Mca(options) => mca::mca(&options),
+        Command::Audit => audit::audit(),
         Command::Parity(options) => parity::parity(&options),
         Command::Ci => ci::ci(),
     }
