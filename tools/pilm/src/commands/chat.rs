@@ -61,7 +61,7 @@ pub fn run(args: &Args) -> Result<()> {
     let n_lines = (len_bytes + len_bytes / 8 + BESIDE_WEIGHTS_BYTES) as usize / Line::BYTES;
     session::run(&host, &mut vec![Line::ZERO; n_lines]);
     drop(terminal);
-    println!();
+    host.line.write(b"\n");
     Ok(())
 }
 

@@ -1,6 +1,7 @@
 //! `pilm inspect MODEL`
 
 use std::collections::BTreeMap;
+use std::io::{self, Write};
 use std::path::PathBuf;
 
 use anyhow::{Context, Result};
@@ -23,33 +24,37 @@ pub struct Args {
 
 /// Runs the subcommand.
 pub fn run(args: &Args) -> Result<()> {
+    let mut out = io::stdout().lock();
     let name = args.model.display();
     let mut source = FileSource::open(&args.model).with_context(|| format!("opening {name}"))?;
     let header = gguf::read_header(&mut source).with_context(|| name.to_string())?;
     let gguf = Gguf::parse(&header, source.len_bytes())?;
-    println!(
+    writeln!(
+        out,
         "file         {name}, {:.1} MB, GGUF v{}",
         megabytes(source.len_bytes()),
         gguf.version()
-    );
+    )?;
     if let Some(name) = gguf.optional_str("general.name")? {
-        println!("name         {name}");
+        writeln!(out, "name         {}", plain(name))?;
     }
     let config = Config::from_gguf(&gguf).with_context(|| name.to_string())?;
     let tokenizer = Tokenizer::from_gguf(&gguf).with_context(|| name.to_string())?;
-    print_config(&config);
-    print_tokenizer(&tokenizer);
-    println!(
+    print_config(&mut out, &config)?;
+    print_tokenizer(&mut out, &tokenizer)?;
+    writeln!(
+        out,
         "chat         {}",
         ChatTemplate::from_gguf(&gguf)?.family().name()
-    );
-    print_types(&gguf);
-    println!(
+    )?;
+    print_types(&mut out, &gguf)?;
+    writeln!(
+        out,
         "per token    {:.1} MB of weights are read",
         megabytes(bytes_per_token(&gguf))
-    );
+    )?;
     if args.all {
-        print_all(&gguf);
+        print_all(&mut out, &gguf)?;
     }
     Ok(())
 }
@@ -58,8 +63,9 @@ fn megabytes(bytes: u64) -> f64 {
     bytes as f64 / 1e6
 }
 
-fn print_config(config: &Config) {
-    println!(
+fn print_config(out: &mut impl Write, config: &Config) -> io::Result<()> {
+    writeln!(
+        out,
         "model        {}: {} layers, dim {}, hidden {}, {} heads of {}, {} KV heads",
         config.architecture.name(),
         config.n_layers,
@@ -68,7 +74,7 @@ fn print_config(config: &Config) {
         config.n_heads,
         config.head_dim,
         config.n_kv_heads
-    );
+    )?;
     let implied = if config.rope_theta_implied {
         " (implied)"
     } else {
@@ -79,29 +85,33 @@ fn print_config(config: &Config) {
         (false, 1.0) => String::new(),
         (false, factor) => format!(", linear scaling by {factor}"),
     };
-    println!(
+    writeln!(
+        out,
         "constants    context {}, rope theta {}{implied}{scaling}, rms_norm eps {:e}",
         config.max_seq_len, config.rope_theta, config.rms_norm_eps
-    );
+    )?;
+    Ok(())
 }
 
-fn print_tokenizer(tokenizer: &Tokenizer) {
+fn print_tokenizer(out: &mut impl Write, tokenizer: &Tokenizer) -> io::Result<()> {
     let text = |id| String::from_utf8_lossy(tokenizer.decode_bytes(id)).into_owned();
     let ends: Vec<String> = tokenizer.eog_ids().iter().map(|id| text(*id)).collect();
-    println!(
+    writeln!(
+        out,
         "tokenizer    {}, {} tokens, answers end with {}",
         tokenizer.description(),
         tokenizer.vocab_size(),
         if ends.is_empty() {
             "no token".to_owned()
         } else {
-            ends.join(" ")
+            plain(&ends.join(" "))
         }
-    );
+    )?;
+    Ok(())
 }
 
 /// One line per type: how many tensors, how many weights, how many bytes.
-fn print_types(gguf: &Gguf<'_>) {
+fn print_types(out: &mut impl Write, gguf: &Gguf<'_>) -> io::Result<()> {
     let mut types: BTreeMap<&str, (usize, u64, u64)> = BTreeMap::new();
     for tensor in gguf.tensors() {
         let (count, elements, bytes) = types.entry(tensor.ggml_type.name()).or_default();
@@ -111,17 +121,22 @@ fn print_types(gguf: &Gguf<'_>) {
     }
     for (name, (count, elements, bytes)) in types {
         let (millions, size) = (elements as f64 / 1e6, megabytes(bytes));
-        println!("weights      {name}: {count} tensors, {millions:.2} M weights, {size:.1} MB");
+        writeln!(
+            out,
+            "weights      {name}: {count} tensors, {millions:.2} M weights, {size:.1} MB"
+        )?;
     }
     let tied = gguf.tensor("output.weight").is_none();
-    println!(
+    writeln!(
+        out,
         "output       {}",
         if tied {
             "tied to the embedding"
         } else {
             "its own matrix"
         }
-    );
+    )?;
+    Ok(())
 }
 
 /// Bytes that one decoded token reads: every tensor, and of an untied embedding one row.
@@ -138,21 +153,28 @@ fn bytes_per_token(gguf: &Gguf<'_>) -> u64 {
     }
 }
 
-fn print_all(gguf: &Gguf<'_>) {
-    println!();
+fn print_all(out: &mut impl Write, gguf: &Gguf<'_>) -> io::Result<()> {
+    writeln!(out)?;
     for (key, value) in gguf.iter() {
-        println!("{key} = {}", shown(&value));
+        writeln!(out, "{} = {}", plain(key), shown(&value))?;
     }
-    println!();
+    writeln!(out)?;
     for tensor in gguf.tensors() {
         let dims: Vec<String> = tensor.dims.iter().map(u64::to_string).collect();
-        println!(
+        writeln!(
+            out,
             "{:40} {:5} {}",
-            tensor.name,
+            plain(tensor.name),
             tensor.ggml_type.name(),
             dims.join(" × ")
-        );
+        )?;
     }
+    Ok(())
+}
+
+/// Text of the file without what a terminal would obey.
+fn plain(text: &str) -> String {
+    text.replace(char::is_control, "\u{fffd}")
 }
 
 /// A value on one line, long ones cut.
@@ -172,5 +194,18 @@ fn shown(value: &gguf::Value<'_>) -> String {
         gguf::Value::Array(array) => {
             format!("[{} × {}]", array.len(), array.element_type().name())
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn text_of_a_file_cannot_steer_the_terminal() {
+        assert_eq!(
+            plain("Qwen's \x1b[31m\r\n\u{9b}2J"),
+            "Qwen's \u{fffd}[31m\u{fffd}\u{fffd}\u{fffd}2J"
+        );
     }
 }
