@@ -9,6 +9,10 @@ use core::arch::asm;
 pub const LINE_BYTES: usize = 64;
 
 fn each_line(addr: usize, len_bytes: usize, operation: impl Fn(usize)) {
+    // SAFETY: a barrier: without it an operation may overtake the read of a device's register that
+    // says that the device has finished (Arm ARM, ordering of cache maintenance by address), and drop
+    // a line that is fetched again before the device's last write.
+    unsafe { asm!("dsb sy", options(nostack)) };
     let end = addr + len_bytes;
     let mut line = addr & !(LINE_BYTES - 1);
     while line < end {

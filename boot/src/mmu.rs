@@ -8,6 +8,7 @@ use core::sync::atomic::{AtomicBool, Ordering};
 use crate::POOL_TABLES;
 use crate::layout::{self, N_CORES, mapped_stacks};
 use crate::page_tables::{MapError, Mapping, Memory, PAGE_BYTES, PageTables, Table};
+use crate::wait;
 
 /// Peripherals as the ARM sees them in low-peripheral mode.
 pub const PERIPHERALS: Range<u64> = 0xFC00_0000..0x1_0000_0000;
@@ -77,14 +78,15 @@ fn park() -> ! {
 
 fn with_tables<R>(change: impl FnOnce(&mut PageTables<'_>) -> R) -> R {
     while TABLES.busy.swap(true, Ordering::Acquire) {
-        aarch64_cpu::asm::wfe();
+        wait::for_event();
     }
     // SAFETY: `busy` keeps every other caller out; the hardware walker only reads.
     let (tables, used) = unsafe { (&mut *TABLES.tables.get(), &mut *TABLES.used.get()) };
     let base = TABLES.tables.get().addr() as u64;
     let result = change(&mut PageTables::new(tables, base, used));
     TABLES.busy.store(false, Ordering::Release);
-    aarch64_cpu::asm::sev();
+    // Not a bare `sev`: a core that wakes before it can see the store would sleep for ever.
+    wait::wake();
     result
 }
 
