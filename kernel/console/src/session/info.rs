@@ -134,6 +134,8 @@ pub(super) fn show(
         Some((model, used)) => {
             say!(screen, "model    {}", model.summary());
             if let Some(name) = &model.name {
+                // It comes from the file, which must not steer the terminal.
+                let name = name.replace(char::is_control, "\u{FFFD}");
                 say!(screen, "name     {name}");
             }
             say!(
