@@ -7,7 +7,7 @@ use crate::terminal::Watch;
 use crate::voice::Voice;
 use crate::workspace::output_dir;
 use crate::{firmware, image, terminal};
-use anyhow::{Context, Result, bail};
+use anyhow::{Context, Result, anyhow, bail, ensure};
 use qemu::{Machine, Qemu};
 use serde_json::{Map, Value, json};
 use std::fs;
@@ -34,8 +34,8 @@ pub struct Options {
     /// Longest answer, in tokens [default: 64; without a limit where there is a terminal]
     #[arg(long, value_name = "N")]
     max_tokens: Option<usize>,
-    /// Randomness of the choice of tokens; 0 always takes the likeliest.
-    #[arg(long, value_name = "T")]
+    /// Randomness of the choice of tokens, 0 to 5; 0 always takes the likeliest.
+    #[arg(long, value_name = "T", value_parser = parse_temperature)]
     temperature: Option<f32>,
     /// Start of the random numbers.
     #[arg(long, value_name = "S")]
@@ -82,6 +82,15 @@ pub fn run(options: &Options) -> Result<()> {
     }
 }
 
+fn parse_temperature(text: &str) -> Result<f32> {
+    let temperature: f32 = text.parse()?;
+    ensure!(
+        (0.0..=5.0).contains(&temperature),
+        "a temperature is 0 to 5"
+    );
+    Ok(temperature)
+}
+
 fn file_name(model: &Path) -> Result<String> {
     let name = model.file_name().and_then(|name| name.to_str());
     Ok(name
@@ -125,7 +134,8 @@ fn answer(voice: Voice, pi: Qemu, request: Value) -> Result<()> {
     let session = Session::wait_for_prompt(pi);
     bar.finish_and_clear();
     let mut session = session?;
-    voice.say(as_shown(session.boot_text().trim_end_matches(PROMPT)));
+    let start = as_shown(session.boot_text().trim_end_matches(PROMPT));
+    voice.say(&start);
     let mut waiting = Some(voice.spinner("Reading the prompt"));
     let result = session.ask_with(request, &mut |event| {
         if let Some(bar) = waiting.take() {
@@ -136,7 +146,11 @@ fn answer(voice: Voice, pi: Qemu, request: Value) -> Result<()> {
     if let Some(bar) = waiting.take() {
         bar.finish_and_clear();
     }
-    let done = result?;
+    // when quiet, nobody has read why there is no model
+    let done = result.map_err(|error| match voice.is_quiet() {
+        true => anyhow!("{error}; the firmware started with\n{start}"),
+        false => error,
+    })?;
     println!();
     let usage = &done["usage"];
     voice.say(format!(
@@ -167,15 +181,21 @@ fn demo(voice: Voice, mut pi: Qemu) -> Result<()> {
     }
     show_until_prompt(&mut pi)?;
     pi.send_line(DEMO_QUESTION)?;
-    show_until_prompt(&mut pi)?;
+    let answer = show_until_prompt(&mut pi)?;
     println!();
+    ensure!(
+        answer.contains(" answer tokens"),
+        "there was no answer: the reason is above"
+    );
     Ok(())
 }
 
-fn show_until_prompt(pi: &mut Qemu) -> Result<()> {
+/// Shows what the firmware says up to its next prompt, and returns it.
+fn show_until_prompt(pi: &mut Qemu) -> Result<String> {
     let deadline = Instant::now() + PATIENCE;
     let mut prompt = Watch::new(PROMPT);
     let mut line = Vec::new();
+    let mut said = String::new();
     loop {
         let bytes = pi.read(Duration::from_millis(200))?;
         let is_done = prompt.sees(&bytes);
@@ -183,11 +203,13 @@ fn show_until_prompt(pi: &mut Qemu) -> Result<()> {
         line.extend(bytes);
         if let Some(end) = line.iter().rposition(|&byte| byte == b'\n') {
             let whole: Vec<u8> = line.drain(..=end).collect();
-            println!("{}", as_shown(&String::from_utf8_lossy(&whole)));
+            let whole = as_shown(&String::from_utf8_lossy(&whole));
+            println!("{whole}");
+            said.push_str(&whole);
         }
         if is_done {
             print!("{}", String::from_utf8_lossy(&line));
-            return Ok(());
+            return Ok(said);
         }
         if Instant::now() > deadline {
             bail!("the firmware has not come to its prompt within {PATIENCE:?}");
@@ -225,5 +247,13 @@ mod tests {
     fn a_line_that_is_written_over_is_shown_once() {
         let text = "\r\nPiLM\r\nloading 1 of 2  \rloading 2 of 2  \r\n";
         assert_eq!(as_shown(text), "PiLM\nloading 2 of 2");
+    }
+
+    #[test]
+    fn a_temperature_is_what_the_firmware_takes() {
+        assert_eq!(parse_temperature("0.7").unwrap(), 0.7);
+        for bad in ["-0.1", "9", "nan", "warm"] {
+            assert!(parse_temperature(bad).is_err(), "{bad}");
+        }
     }
 }

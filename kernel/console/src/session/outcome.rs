@@ -75,6 +75,12 @@ impl Outcome {
         self.prompt_tokens - self.reused_tokens
     }
 
+    /// Whether times are speeds: not in an emulator, and not of a prompt that was stopped half-way.
+    fn has_speeds(&self, facts: &BoardFacts) -> bool {
+        let stopped_in_prompt = self.finish == Finish::Abort && self.completion_tokens == 0;
+        !facts.emulated && !stopped_in_prompt
+    }
+
     /// Adds `finish_reason`, `usage` and `timing`. An emulator's times are no speeds: there are none then.
     pub fn write_fields(&self, object: &mut Object<'_>, facts: &BoardFacts) {
         object.field("finish_reason", self.finish.word());
@@ -94,7 +100,7 @@ impl Outcome {
                 .field("first_token_s", seconds(self.first_token_us))
                 .field("decode_s", seconds(self.decode_us))
                 .field("decode_steps", self.decode_steps);
-            if !facts.emulated {
+            if self.has_speeds(facts) {
                 timing
                     .field(
                         "prefill_tokens_per_s",
@@ -146,7 +152,7 @@ impl fmt::Display for Status<'_> {
         if self.facts.emulated {
             let all = seconds(outcome.prefill_us + outcome.decode_us);
             write!(f, " | emulated: first token {first:.1} s, all {all:.1} s")?;
-        } else {
+        } else if outcome.has_speeds(self.facts) {
             let prefill = rate(outcome.prefilled(), outcome.prefill_us);
             let decode = rate(outcome.decode_steps, outcome.decode_us);
             write!(
@@ -203,6 +209,24 @@ mod tests {
             "{}",
             json(&board)
         );
+    }
+
+    #[test]
+    fn a_prompt_that_was_stopped_has_none() {
+        let board = BoardFacts::default();
+        let stopped = Outcome {
+            finish: Finish::Abort,
+            completion_tokens: 0,
+            ..OUTCOME
+        };
+        assert_eq!(
+            stopped.status(&board).to_string(),
+            "[stopped | 30 prompt + 0 answer tokens (1 kept) | context 40/2048]"
+        );
+        let mut text = String::new();
+        Object::write(&mut text, |object| stopped.write_fields(object, &board))
+            .expect("a String takes everything");
+        assert!(!text.contains("per_s"), "{text}");
     }
 
     #[test]
