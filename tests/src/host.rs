@@ -1,6 +1,8 @@
 //! The firmware's engine on the host, for comparison.
 
 use llm::engine::LoadOptions;
+use llm::gguf::Gguf;
+use llm::tokenizer::Tokenizer;
 use ops::crc32c::crc32c_f32;
 use pilm::decoder::Decoder;
 use pilm::session::{Memory, Session};
@@ -25,4 +27,21 @@ pub fn checksums(model: &[u8], ids: &[u32], n_cores: usize) -> Vec<String> {
         })
         .unwrap_or_else(|error| panic!("{error}"));
     checksums
+}
+
+/// The tokens of `text`, and those of a raw prompt of it: with the beginning-of-sequence token if the model asks for one.
+///
+/// # Panics
+/// The model is unusable.
+pub fn tokens(model: &[u8], text: &str) -> (Vec<u32>, Vec<u32>) {
+    let gguf = Gguf::parse(model, model.len() as u64).unwrap_or_else(|error| panic!("{error}"));
+    let tokenizer = Tokenizer::from_gguf(&gguf).unwrap_or_else(|error| panic!("{error}"));
+    let ids: Vec<u32> = tokenizer
+        .encode(text, false)
+        .iter()
+        .map(|id| id.0)
+        .collect();
+    let bos = tokenizer.bos().filter(|_| tokenizer.add_bos());
+    let prompt = bos.iter().map(|id| id.0).chain(ids.clone()).collect();
+    (ids, prompt)
 }
