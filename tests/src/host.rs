@@ -2,9 +2,11 @@
 
 use llm::engine::LoadOptions;
 use llm::gguf::Gguf;
+use llm::perplexity::CHUNK_LEN;
 use llm::tokenizer::Tokenizer;
 use ops::crc32c::crc32c_f32;
 use pilm::decoder::Decoder;
+use pilm::perplexity::{Perplexity, perplexity};
 use pilm::session::{Memory, Session};
 use pilm::threads::Threads;
 
@@ -13,6 +15,34 @@ use pilm::threads::Threads;
 /// # Panics
 /// The model is unusable.
 pub fn checksums(model: &[u8], ids: &[u32], n_cores: usize) -> Vec<String> {
+    let mut checksums = Vec::new();
+    with_session(model, n_cores, |session| {
+        session
+            .prefill(ids, 0, &mut |_, logits| {
+                checksums.push(format!("{:08x}", crc32c_f32(logits)));
+            })
+            .unwrap_or_else(|error| panic!("{error}"));
+    });
+    checksums
+}
+
+/// Perplexity on the first `n_chunks` chunks of `text`, as `pilm ppl` measures it.
+///
+/// # Panics
+/// The model is unusable.
+pub fn perplexity_on(model: &[u8], text: &str, n_chunks: usize) -> Perplexity {
+    let mut result = Perplexity::default();
+    with_session(model, 1, |session| {
+        let ids = session.engine.tokenizer().encode(text, false);
+        let ids: Vec<u32> = ids.iter().map(|id| id.0).collect();
+        let base = None::<&mut Session<'_>>;
+        result = perplexity(session, base, &ids, CHUNK_LEN, n_chunks, &mut |_, _| {})
+            .unwrap_or_else(|error| panic!("{error}"));
+    });
+    result
+}
+
+fn with_session(model: &[u8], n_cores: usize, work: impl FnOnce(&mut Session<'_>)) {
     let options = LoadOptions::default();
     let mut source = model;
     let threads = Threads::new(n_cores);
@@ -20,13 +50,7 @@ pub fn checksums(model: &[u8], ids: &[u32], n_cores: usize) -> Vec<String> {
         .unwrap_or_else(|error| panic!("{error}"));
     let mut session = Session::load(&mut source, &mut memory, &options, threads, &mut |_, _| {})
         .unwrap_or_else(|error| panic!("{error}"));
-    let mut checksums = Vec::new();
-    session
-        .prefill(ids, 0, &mut |_, logits| {
-            checksums.push(format!("{:08x}", crc32c_f32(logits)));
-        })
-        .unwrap_or_else(|error| panic!("{error}"));
-    checksums
+    work(&mut session);
 }
 
 /// The tokens of `text`, and those of a raw prompt of it: with the beginning-of-sequence token if the model asks for one.

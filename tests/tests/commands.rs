@@ -7,6 +7,7 @@ use serde_json::{Value, json};
 use std::time::Duration;
 use tests::boot::{assert_clean_log, boot, machine, session};
 use tests::card::{Card, MODEL};
+use tests::host;
 use xtask::card::CardFile;
 use xtask::session::{PROMPT, Session};
 
@@ -87,6 +88,37 @@ fn measurements_say_that_they_are_emulated() {
     assert_eq!(records.len(), 12, "read, write and copy with 1 to 4 cores");
     for record in records {
         assert!(record.get("mean_gb_per_s").is_none(), "no speed: {record}");
+    }
+    assert_clean_log(&mut pi);
+}
+
+#[test]
+fn perplexity_on_a_text_of_the_card_is_the_hosts() {
+    let model = synth::bytes(&Shape::llama_tied(), GgmlType::Q8_0);
+    let text = "The river ran down from the hills. \n\nWhat did it carry?  ".repeat(60);
+    let card = Card::with(&[
+        CardFile::bytes(MODEL, model.clone()),
+        CardFile::bytes("A long text.txt", text.clone().into_bytes()),
+        CardFile::bytes("latin.txt", b"caf\xe9".to_vec()),
+    ]);
+    let mut pi = boot(&card);
+    let request = json!({"op": "ppl", "file": "A long text.txt", "chunks": 2});
+    let events = events(&mut pi, request);
+    assert_eq!(events.len(), 3, "{events:?}");
+    let host = host::perplexity_on(&model, &text, 2);
+    let last = &events[1];
+    assert_eq!((&last["chunk"], &last["tokens"]), (&json!(2), &json!(510)));
+    assert_eq!(last["mean_nll"].as_f64(), Some(host.nll.mean()));
+    assert_eq!(last["perplexity"].as_f64(), Some(host.value()));
+    assert_eq!(last["standard_error"].as_f64(), Some(host.standard_error()));
+    assert_eq!(events[2]["finish_reason"], "stop");
+
+    for (line, says) in [
+        ("/ppl latin.txt", "is not UTF-8 at byte 3"),
+        ("/ppl none.txt", "no file is called \"none.txt\""),
+    ] {
+        let text = type_line(&mut pi, line);
+        assert!(text.contains(says), "{text}");
     }
     assert_clean_log(&mut pi);
 }

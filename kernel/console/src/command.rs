@@ -39,6 +39,8 @@ pub enum Command<'a> {
     Membw,
     /// Measures prefill and decode; the number of runs.
     Bench(Option<usize>),
+    /// Perplexity on a text file of the card.
+    Ppl(&'a str),
     /// Continues a text without the chat template.
     Raw(&'a str),
 }
@@ -114,6 +116,7 @@ pub const COMMANDS: &[(&str, &str)] = &[
     ("/selftest", "compares every kernel with its reference"),
     ("/membw", "measures memory bandwidth"),
     ("/bench [RUNS]", "measures prefill and decode"),
+    ("/ppl FILE", "perplexity on a text file of the card"),
     ("/reboot", "restarts the board"),
 ];
 
@@ -175,6 +178,7 @@ pub fn parse(line: &str) -> Result<Line<'_>, CommandError> {
         ),
         "load" => Command::Load(argument.ok_or(CommandError::NeedsArgument { usage })?),
         "raw" => Command::Raw(argument.ok_or(CommandError::NeedsArgument { usage })?),
+        "ppl" => Command::Ppl(argument.ok_or(CommandError::NeedsArgument { usage })?),
         "bench" => Command::Bench(match argument {
             Some(runs) => Some(runs.parse().map_err(|_| bad(runs))?),
             None => None,

@@ -14,6 +14,7 @@ mod load;
 mod membw;
 mod model;
 mod outcome;
+mod perplexity;
 mod person;
 mod platform;
 mod program;

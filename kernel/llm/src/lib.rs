@@ -15,6 +15,7 @@ pub mod kv_cache;
 pub mod lookup;
 pub mod models;
 mod one_line;
+pub mod perplexity;
 pub mod run_state;
 pub mod sampler;
 pub mod source;

@@ -175,6 +175,17 @@ impl session::Platform for Machine {
         }
     }
 
+    fn text_file(&self, name: &str, limit_bytes: usize) -> Result<Option<Vec<u8>>, card::Error> {
+        let mut slot = self.slot.borrow_mut();
+        // Another card may be in the slot by now.
+        slot.unmount();
+        match slot.read(name, limit_bytes) {
+            Ok(bytes) => Ok(Some(bytes)),
+            Err(card::Error::Storage(storage::Error::NotFound { .. })) => Ok(None),
+            Err(error) => Err(error),
+        }
+    }
+
     fn command_line(&self) -> &str {
         &self.command_line
     }

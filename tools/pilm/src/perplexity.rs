@@ -1,8 +1,8 @@
-//! Perplexity as ggml's tool measures it.
+//! Perplexity as ggml's tool measures it, and the distance from a base run at the same positions.
 //!
-//! The text's tokens are cut into chunks of the context's length, each chunk is evaluated on its
-//! own, and the logits of its second half score the tokens after them: with 512, positions
-//! 256..=510 score tokens 257..=511. No beginning-of-sequence token is added.
+//! What is scored, and how, is [`llm::perplexity`]'s.
+
+use llm::perplexity::first_scored;
 
 use crate::decoder::Decoder;
 use crate::metrics::{Mean, argmax, kl_divergence, nll};
@@ -32,12 +32,12 @@ pub struct VersusBase {
 impl Perplexity {
     /// `exp` of the mean.
     pub fn value(&self) -> f64 {
-        self.nll.mean().exp()
+        llm::perplexity::perplexity(&self.nll)
     }
 
     /// Standard error of [`Perplexity::value`], to first order.
     pub fn standard_error(&self) -> f64 {
-        self.value() * self.nll.standard_error()
+        llm::perplexity::standard_error(&self.nll)
     }
 }
 
@@ -56,7 +56,7 @@ pub fn perplexity<D: Decoder, B: Decoder>(
     progress: &mut dyn FnMut(usize, &Perplexity),
 ) -> anyhow::Result<Perplexity> {
     let mut result = Perplexity::default();
-    let first = chunk_len / 2;
+    let first = first_scored(chunk_len);
     for (n, chunk) in ids.chunks_exact(chunk_len).take(n_chunks).enumerate() {
         let mut base_logits = Vec::new();
         if let Some(base) = &mut base {

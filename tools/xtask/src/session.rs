@@ -10,8 +10,8 @@ pub const PROMPT: &str = "\n> ";
 
 /// From reset to the prompt, with the default model to load, on a slow host.
 const BOOT: Duration = Duration::from_secs(300);
-/// Between two events of an answer. A long prompt is one step of minutes in QEMU.
-const EVENT: Duration = Duration::from_secs(900);
+/// Between two events of an answer. A long prompt is one step, half an hour of it where QEMU counts instructions.
+const EVENT: Duration = Duration::from_secs(3600);
 
 /// A booted firmware that takes requests.
 #[derive(Debug)]

@@ -79,6 +79,13 @@ pub enum Op {
     },
     /// Measures prefill and decode.
     Bench(BenchRequest),
+    /// Perplexity on a text file of the card.
+    Ppl {
+        /// Its name in the card's root directory.
+        file: String,
+        /// The most chunks; without it all of the text.
+        chunks: Option<usize>,
+    },
     /// Measures memory bandwidth.
     Membw(MembwRequest),
     /// Compares every kernel with its reference.

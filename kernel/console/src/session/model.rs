@@ -39,6 +39,16 @@ pub trait Model {
     /// # Errors
     /// [`EngineError`].
     fn decode(&mut self, id: TokenId, cores: &dyn Cores) -> Result<&[f32], EngineError>;
+    /// Works in `ids` and hands the logits (vocab_size,) after each position to `sink`, ascending.
+    ///
+    /// # Errors
+    /// [`EngineError`].
+    fn logits_of_all(
+        &mut self,
+        ids: &[TokenId],
+        cores: &dyn Cores,
+        sink: &mut dyn FnMut(usize, &[f32]),
+    ) -> Result<(), EngineError>;
 }
 
 impl Model for Engine<'_> {
@@ -76,5 +86,13 @@ impl Model for Engine<'_> {
     }
     fn decode(&mut self, id: TokenId, cores: &dyn Cores) -> Result<&[f32], EngineError> {
         self.decode(id, cores)
+    }
+    fn logits_of_all(
+        &mut self,
+        ids: &[TokenId],
+        cores: &dyn Cores,
+        sink: &mut dyn FnMut(usize, &[f32]),
+    ) -> Result<(), EngineError> {
+        self.logits_of_all(ids, cores, sink)
     }
 }

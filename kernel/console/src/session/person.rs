@@ -75,6 +75,10 @@ impl<P: Platform> Shell<'_, P> {
                 Some(seat) => self.bench(runs, seat),
                 None => self.no_model(),
             },
+            Command::Ppl(file) => match seat {
+                Some(seat) => self.ppl(file, seat),
+                None => self.no_model(),
+            },
             Command::Reboot => return Some(Next::Exit(Exit::Reboot)),
             Command::System(None) => self.show_system(seat.as_deref()),
             Command::System(Some(text)) => self.set("system", text, seat),

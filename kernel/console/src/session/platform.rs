@@ -161,6 +161,12 @@ pub trait Platform {
     /// # Errors
     /// It cannot be read, or is no text.
     fn options_file(&self) -> Result<Option<String>, Self::CardError>;
+    /// A file of the card's root directory, whole; `None` if there is no such file.
+    ///
+    /// # Errors
+    /// It cannot be read, or has more than `limit_bytes`.
+    fn text_file(&self, name: &str, limit_bytes: usize)
+    -> Result<Option<Vec<u8>>, Self::CardError>;
     /// The words that the kernel was started with.
     fn command_line(&self) -> &str;
     /// Changes the speed of the serial line; whether it could.

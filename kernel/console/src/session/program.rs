@@ -173,6 +173,7 @@ impl<P: Platform> Shell<'_, P> {
                 Err(error) => events.error(error.code(), error),
             },
             Op::Bench(request) => self.bench_events(&events, id, request, seat),
+            Op::Ppl { file, chunks } => self.ppl_events(&events, id, &file, chunks, seat),
             // The other ops were answered before.
             _ => {}
         }

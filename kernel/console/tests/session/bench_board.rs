@@ -72,7 +72,10 @@ impl fmt::Display for NoCard {
 pub struct Board {
     pub wire: Wire,
     pub files: Option<Vec<(&'static str, Vec<u8>)>>,
+    /// Files of the card that are no models.
+    pub texts: Vec<(&'static str, Vec<u8>)>,
     pub options: Option<&'static str>,
+    pub health: Health,
     pub command_line: &'static str,
     /// What the interrupt count grows by each time that it is read.
     pub irqs_per_look: u32,
@@ -92,7 +95,9 @@ impl Board {
                 looks: Cell::new(0),
             },
             files: Some(files),
+            texts: Vec::new(),
             options: None,
+            health: Health::default(),
             command_line: "pilm.columns=1000",
             irqs_per_look: 0,
             irqs: Cell::new(0),
@@ -134,7 +139,7 @@ impl Platform for Board {
         &self.facts
     }
     fn health(&self) -> Health {
-        Health::default()
+        self.health.clone()
     }
     fn models(&self) -> Result<Vec<ModelFile>, NoCard> {
         let files = self.files.as_ref().ok_or(NoCard)?.iter();
@@ -160,6 +165,15 @@ impl Platform for Board {
     }
     fn options_file(&self) -> Result<Option<String>, NoCard> {
         Ok(self.options.map(Into::into))
+    }
+    fn text_file(&self, name: &str, limit_bytes: usize) -> Result<Option<Vec<u8>>, NoCard> {
+        let texts = self
+            .files
+            .as_ref()
+            .map(|_| self.texts.iter())
+            .ok_or(NoCard)?;
+        let mut texts = texts.filter(|(known, bytes)| *known == name && bytes.len() <= limit_bytes);
+        Ok(texts.next().map(|(_, bytes)| bytes.clone()))
     }
     fn command_line(&self) -> &str {
         self.command_line

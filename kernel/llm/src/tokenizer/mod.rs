@@ -84,6 +84,32 @@ impl Tokenizer {
         }
     }
 
+    /// What [`Tokenizer::encode`] may take of the heap at its peak, in bytes: an estimate from above.
+    ///
+    /// SentencePiece merges the whole text at once; byte pairs merge within a piece, which is no longer
+    /// than the longest stretch of blanks or of anything else.
+    pub fn encoding_bytes(&self, text: &str) -> usize {
+        // Symbols, noted merges and ids are vectors that double: old and new are there at once.
+        const PER_BYTE_OF_PIECE: usize = 112;
+        const PER_BYTE: usize = 16;
+        let mut stretch = 0;
+        let mut longest = 0;
+        let mut was_blank = false;
+        for c in text.chars() {
+            if c.is_whitespace() != was_blank {
+                was_blank = !was_blank;
+                stretch = 0;
+            }
+            stretch += c.len_utf8();
+            longest = longest.max(stretch);
+        }
+        let piece = match self.algorithm {
+            Algorithm::BytePair { .. } => longest,
+            Algorithm::SentencePiece(_) => text.len(),
+        };
+        PER_BYTE * text.len() + PER_BYTE_OF_PIECE * piece
+    }
+
     /// Encodes text without any special token.
     fn encode_text(&self, text: &str, ids: &mut Vec<TokenId>) {
         if text.is_empty() {

@@ -2,8 +2,9 @@
 
 use std::cell::{Cell, OnceCell, RefCell};
 use std::fmt;
+use std::fs::File;
 use std::io::{self, IsTerminal, Read, Write};
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 use std::sync::mpsc::{Receiver, TryRecvError, channel};
 use std::thread;
@@ -77,12 +78,23 @@ struct Host {
     started: Instant,
 }
 
-/// The model file cannot be read.
-struct FileError(io::Error);
+/// A file cannot be read.
+enum FileError {
+    Model(io::Error),
+    Text { name: String, error: io::Error },
+    TooLong { name: String, limit_bytes: usize },
+}
 
 impl fmt::Display for FileError {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "the model file cannot be read: {}", self.0)
+        match self {
+            FileError::Model(error) => write!(f, "the model file cannot be read: {error}"),
+            FileError::Text { name, error } => write!(f, "{name} cannot be read: {error}"),
+            FileError::TooLong { name, limit_bytes } => write!(
+                f,
+                "{name} has more than {limit_bytes} bytes: no more are read, shorten it"
+            ),
+        }
     }
 }
 
@@ -119,12 +131,39 @@ impl Platform for Host {
         _name: &str,
         read: &mut dyn FnMut(&mut dyn ModelSource),
     ) -> Result<(), FileError> {
-        read(&mut FileSource::open(&self.path).map_err(FileError)?);
+        read(&mut FileSource::open(&self.path).map_err(FileError::Model)?);
         Ok(())
     }
 
     fn options_file(&self) -> Result<Option<String>, FileError> {
         Ok(None)
+    }
+
+    /// The model's folder is the card.
+    fn text_file(&self, name: &str, limit_bytes: usize) -> Result<Option<Vec<u8>>, FileError> {
+        if Path::new(name).file_name() != Some(name.as_ref()) {
+            return Ok(None);
+        }
+        let path = self.path.with_file_name(name);
+        let fail = |error| FileError::Text {
+            name: name.to_owned(),
+            error,
+        };
+        let file = match File::open(path) {
+            Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(None),
+            file => file.map_err(fail)?,
+        };
+        let mut bytes = Vec::new();
+        file.take(limit_bytes as u64 + 1)
+            .read_to_end(&mut bytes)
+            .map_err(fail)?;
+        if bytes.len() > limit_bytes {
+            return Err(FileError::TooLong {
+                name: name.to_owned(),
+                limit_bytes,
+            });
+        }
+        Ok(Some(bytes))
     }
 
     fn command_line(&self) -> &str {

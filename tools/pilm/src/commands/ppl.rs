@@ -5,6 +5,7 @@ use std::path::PathBuf;
 
 use anyhow::{Context, Result, ensure};
 use llm::engine::LoadOptions;
+use llm::perplexity::CHUNK_LEN;
 use pilm::perplexity::{Perplexity, perplexity};
 use pilm::session::Session;
 
@@ -25,7 +26,7 @@ pub struct Args {
     #[arg(long, default_value_t = usize::MAX)]
     chunks: usize,
     /// Tokens of a chunk; the second half is scored.
-    #[arg(long, default_value_t = 512)]
+    #[arg(long, default_value_t = CHUNK_LEN)]
     context: usize,
 }
 

@@ -12,7 +12,7 @@ use serde::Deserialize;
 use serde::de::{Deserializer, Visitor};
 
 /// The names of all ops.
-pub(super) const OPS: [&str; 14] = [
+pub(super) const OPS: [&str; 15] = [
     "info",
     "models",
     "load",
@@ -24,6 +24,7 @@ pub(super) const OPS: [&str; 14] = [
     "chat",
     "set",
     "bench",
+    "ppl",
     "membw",
     "selftest",
     "reboot",
@@ -87,6 +88,8 @@ fields! {
     prompt_tokens: usize,
     tokens: usize,
     bytes: usize,
+    file: String,
+    chunks: usize,
 }
 
 impl Request {
@@ -167,6 +170,10 @@ impl Op {
                 prompt_tokens: fields.prompt_tokens.take(),
                 tokens: fields.tokens.take(),
             }),
+            "ppl" => Self::Ppl {
+                file: fields.file.take().ok_or(missing("file"))?,
+                chunks: fields.chunks.take(),
+            },
             "membw" => Self::Membw(MembwRequest {
                 runs: fields.runs.take(),
                 bytes: fields.bytes.take(),
