@@ -36,9 +36,10 @@ impl Gates {
     /// For Q8_0 weights with int8 activations: equal where the stored results are not a toss-up.
     ///
     /// On one prompt of 95 tokens a correct engine's mean divergence is 0.0108 ± 0.0005 and its
-    /// agreement 83 to 90 positions, by the luck of rounding alone (`oracle/make.py rounding`: the
-    /// inputs of each product moved by 1e-6). The limit per prompt is that mean and three
-    /// deviations; the least agreement is 87 of 95. Mistakes show as 0.09 and more.
+    /// agreement 83 to 90 positions, by the luck of rounding alone: eight runs of an emulation with
+    /// the inputs of each product moved by 1e-6 (`oracle/make.py rounding` takes such runs). The
+    /// limit per prompt is that mean and three deviations; the least agreement is 87 of 95.
+    /// Mistakes show as 0.09 and more.
     pub const Q8_0: Gates = Gates {
         max_logit_difference: None,
         min_argmax_share: 0.9155,
