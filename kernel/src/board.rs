@@ -5,6 +5,7 @@
 use core::cell::UnsafeCell;
 use core::sync::atomic::{AtomicBool, AtomicU32, Ordering};
 
+use aarch64_cpu::asm::barrier;
 use drivers::dma::Caches;
 use drivers::gic::{self, Gic};
 use drivers::gpio::Gpio;
@@ -207,6 +208,8 @@ pub fn handle_interrupt() {
             gic::UART => serial::receive(),
             unexpected => gic.disable(unexpected),
         }
+        // The device has lowered its line before the controller looks at it again.
+        barrier::dsb(barrier::SY);
         gic.end(taken);
     }
 }

@@ -22,8 +22,14 @@ const STAY_US: u64 = 10_000_000;
 static ENDING: AtomicBool = AtomicBool::new(false);
 static KEYS: RxRing = RxRing::new();
 
+/// Longer than a byte takes at the slowest rate: a UART that takes none for so long takes no more.
+const SEND_LIMIT_US: u64 = 100_000;
+
 /// A UART that nobody else knows of.
-struct LastWords(Pl011);
+struct LastWords {
+    uart: Pl011,
+    is_stuck: bool,
+}
 
 impl Write for LastWords {
     fn write_str(&mut self, text: &str) -> fmt::Result {
@@ -39,8 +45,9 @@ impl Write for LastWords {
 
 impl LastWords {
     fn send(&mut self, byte: u8) {
-        while !self.0.try_write(byte) {
-            wait::relax();
+        if !self.is_stuck {
+            let uart = &mut self.uart;
+            self.is_stuck = !Clock.wait_until(SEND_LIMIT_US, &mut || uart.try_write(byte));
         }
     }
 }
@@ -55,20 +62,23 @@ pub fn end(what: fmt::Arguments<'_>, callers: impl Iterator<Item = u64>) -> ! {
             wait::for_event();
         }
     }
-    let mut uart = LastWords(board::new_uart());
+    let mut last = LastWords {
+        uart: board::new_uart(),
+        is_stuck: false,
+    };
     // What was printed before comes first: some of it may still be in the FIFO.
-    uart.0.flush(&Clock);
+    last.uart.flush(&Clock);
     // A UART that cannot be written to leaves nobody to tell.
-    let _ = writeln!(uart, "\n{what}");
+    let _ = writeln!(last, "\n{what}");
     for addr in callers {
-        let _ = writeln!(uart, "  called from {addr:#x}");
+        let _ = writeln!(last, "  called from {addr:#x}");
     }
     let _ = writeln!(
-        uart,
+        last,
         "A key restarts the board now, else it restarts in 10 s."
     );
     Clock.wait_until(STAY_US, &mut || {
-        uart.0.receive(&KEYS);
+        last.uart.receive(&KEYS);
         !KEYS.is_empty()
     });
     restart()

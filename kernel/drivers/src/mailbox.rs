@@ -125,20 +125,30 @@ impl core::error::Error for Error {}
 
 /// How a buffer gets to the VideoCore and back; the seam for tests.
 pub trait Doorbell {
-    /// Rings for `buffer` and waits until it comes back; false if it does not in time.
-    fn exchange<C: Clock>(&mut self, buffer: &Buffer, clock: &C) -> bool;
+    /// Rings for `buffer`; false if there is no room for the message in time.
+    fn ring<C: Clock>(&mut self, buffer: &Buffer, clock: &C) -> bool;
+    /// Waits until `buffer` comes back; false if it does not in time.
+    fn wait<C: Clock>(&mut self, buffer: &Buffer, clock: &C) -> bool;
+}
+
+/// What the register carries for a buffer at `addr`: its bus address and the channel.
+fn message(addr: usize) -> u32 {
+    bus_addr(addr, size_of::<Buffer>()) | CHANNEL
 }
 
 impl Doorbell for Mmio<Registers> {
-    fn exchange<C: Clock>(&mut self, buffer: &Buffer, clock: &C) -> bool {
+    fn ring<C: Clock>(&mut self, buffer: &Buffer, clock: &C) -> bool {
         let addr = core::ptr::from_ref(buffer).expose_provenance();
-        self.ring(bus_addr(addr, size_of::<Buffer>()), clock)
+        self.send(message(addr), clock)
+    }
+
+    fn wait<C: Clock>(&mut self, buffer: &Buffer, clock: &C) -> bool {
+        self.receive(message(core::ptr::from_ref(buffer).addr()), clock)
     }
 }
 
 impl Mmio<Registers> {
-    fn ring(&mut self, message: u32, clock: &impl Clock) -> bool {
-        let message = message | CHANNEL;
+    fn send(&mut self, message: u32, clock: &impl Clock) -> bool {
         // what nobody waited for
         for _ in 0..STALE_ANSWERS {
             if self.status.get() & EMPTY != 0 {
@@ -150,6 +160,10 @@ impl Mmio<Registers> {
             return false;
         }
         self.write.set(message);
+        true
+    }
+
+    fn receive(&mut self, message: u32, clock: &impl Clock) -> bool {
         clock.wait_until(LIMIT_US, &mut || {
             self.status.get() & EMPTY == 0 && self.read.get() == message
         })
@@ -162,6 +176,8 @@ pub struct Mailbox<D, C, K> {
     buffer: &'static mut Buffer,
     clock: C,
     caches: K,
+    /// The VideoCore has the buffer still: nobody may touch it.
+    is_away: bool,
 }
 
 impl<D: Doorbell, C: Clock, K: Caches> Mailbox<D, C, K> {
@@ -172,11 +188,15 @@ impl<D: Doorbell, C: Clock, K: Caches> Mailbox<D, C, K> {
             buffer,
             clock,
             caches,
+            is_away: false,
         }
     }
 
     /// Asks `tag` with the words of `request` and puts the answer's words into `answer`; returns the
     /// answer's length in bytes, which may be more than fits.
+    ///
+    /// After a question without an answer in time, the next one waits for that answer first: the
+    /// VideoCore may write the buffer until it has given it back.
     ///
     /// # Errors
     /// See [`Error`].
@@ -186,6 +206,10 @@ impl<D: Doorbell, C: Clock, K: Caches> Mailbox<D, C, K> {
     pub fn ask(&mut self, tag: u32, request: &[u32], answer: &mut [u32]) -> Result<usize, Error> {
         let value_words = request.len().max(answer.len());
         assert!(value_words <= VALUE_WORDS);
+        if self.is_away && !self.doorbell.wait(self.buffer, &self.clock) {
+            return Err(Error::Timeout { tag });
+        }
+        self.is_away = false;
         let words = &self.buffer.0;
         words.iter().for_each(|word| word.set(0));
         let total_words = HEAD_WORDS + value_words + 1;
@@ -199,7 +223,11 @@ impl<D: Doorbell, C: Clock, K: Caches> Mailbox<D, C, K> {
         let len_bytes = size_of::<Buffer>();
         let addr = core::ptr::from_ref::<Buffer>(self.buffer).addr();
         self.caches.clean_and_invalidate(addr, len_bytes);
-        if !self.doorbell.exchange(self.buffer, &self.clock) {
+        if !self.doorbell.ring(self.buffer, &self.clock) {
+            return Err(Error::Timeout { tag });
+        }
+        self.is_away = !self.doorbell.wait(self.buffer, &self.clock);
+        if self.is_away {
             return Err(Error::Timeout { tag });
         }
         self.caches.clean_and_invalidate(addr, len_bytes);
@@ -251,10 +279,21 @@ pub(crate) mod fake {
     pub(crate) struct FakeVideoCore {
         script: Box<Script>,
         pub(crate) code: u32,
+        /// Waits that end without an answer.
+        pub(crate) silent_waits: usize,
+        /// Requests that came.
+        pub(crate) n_rings: usize,
     }
 
     impl Doorbell for FakeVideoCore {
-        fn exchange<C: Clock>(&mut self, buffer: &Buffer, _: &C) -> bool {
+        fn wait<C: Clock>(&mut self, _: &Buffer, _: &C) -> bool {
+            let answers = self.silent_waits == 0;
+            self.silent_waits = self.silent_waits.saturating_sub(1);
+            answers
+        }
+
+        fn ring<C: Clock>(&mut self, buffer: &Buffer, _: &C) -> bool {
+            self.n_rings += 1;
             let words = &buffer.0;
             let total = words[0].get() as usize / 4;
             assert_eq!(words[1].get(), 0, "a request");
@@ -292,16 +331,27 @@ pub(crate) mod fake {
             doorbell: FakeVideoCore {
                 script: Box::new(script),
                 code: RESPONSE,
+                silent_waits: 0,
+                n_rings: 0,
             },
             buffer: Box::leak(Box::new(Buffer::new())),
             clock: Ticking::default(),
             caches: NoCaches,
+            is_away: false,
         }
     }
 
     impl<C, K> Mailbox<FakeVideoCore, C, K> {
         pub(crate) fn set_code(&mut self, code: u32) {
             self.doorbell.code = code;
+        }
+
+        pub(crate) fn set_silent_waits(&mut self, n: usize) {
+            self.doorbell.silent_waits = n;
+        }
+
+        pub(crate) fn n_rings(&self) -> usize {
+            self.doorbell.n_rings
         }
     }
 }
@@ -317,10 +367,28 @@ mod tests {
         let (words, mut registers) = blocks::block::<Registers>();
         words.set(0x18, 0);
         words.set(0x00, 0xC008_1008);
-        assert!(registers.ring(0xC008_1000, &Ticking::default()));
+        assert!(registers.send(0xC008_1008, &Ticking::default()));
         assert_eq!(words.get(0x20), 0xC008_1008);
+        assert!(registers.receive(0xC008_1008, &Ticking::default()));
         words.set(0x00, 0xC009_9998);
-        assert!(!registers.ring(0xC008_1000, &Ticking::default()));
+        assert!(!registers.receive(0xC008_1008, &Ticking::default()));
+    }
+
+    #[test]
+    fn a_message_is_the_bus_address_and_channel_8() {
+        assert_eq!(message(0x0008_1000), 0xC008_1008);
+    }
+
+    #[test]
+    fn a_late_answer_is_waited_for_before_the_buffer_is_used_again() {
+        let mut mailbox = fake::mailbox(|_, value| Some(vec![value[0] + 1]));
+        mailbox.set_silent_waits(2);
+        let timeout = |tag| Err::<[u32; 1], _>(Error::Timeout { tag });
+        assert_eq!(mailbox.ask_all(1, &[10]), timeout(1));
+        assert_eq!(mailbox.ask_all(2, &[20]), timeout(2));
+        assert_eq!(mailbox.n_rings(), 1, "the second was not sent");
+        assert_eq!(mailbox.ask_all(3, &[30]), Ok([31]));
+        assert_eq!(mailbox.n_rings(), 2);
     }
 
     #[test]
@@ -361,10 +429,11 @@ mod tests {
         let (words, mut registers) = blocks::block::<Registers>();
         words.set(0x18, EMPTY);
         words.set(0x38, FULL);
-        assert!(!registers.ring(0xC008_1000, &Ticking::default()));
+        assert!(!registers.send(0xC008_1008, &Ticking::default()));
         assert_eq!(words.get(0x20), 0, "nothing was written");
         words.set(0x38, 0);
-        assert!(!registers.ring(0xC008_1000, &Ticking::default()));
+        assert!(registers.send(0xC008_1008, &Ticking::default()));
         assert_eq!(words.get(0x20), 0xC008_1008);
+        assert!(!registers.receive(0xC008_1008, &Ticking::default()));
     }
 }
