@@ -35,9 +35,10 @@ pub fn perplexity_on(model: &[u8], text: &str, n_chunks: usize) -> Perplexity {
     with_session(model, 1, |session| {
         let ids = session.engine.tokenizer().encode(text, false);
         let ids: Vec<u32> = ids.iter().map(|id| id.0).collect();
-        let base = None::<&mut Session<'_>>;
-        result = perplexity(session, base, &ids, CHUNK_LEN, n_chunks, &mut |_, _| {})
+        let session = std::slice::from_mut(session);
+        let results = perplexity(None, session, &ids, CHUNK_LEN, n_chunks, &mut |_, _| Ok(()))
             .unwrap_or_else(|error| panic!("{error}"));
+        result = results[0];
     });
     result
 }

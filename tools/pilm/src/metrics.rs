@@ -13,16 +13,47 @@ pub fn argmax(logits: &[f32]) -> usize {
     best
 }
 
-/// Kullback-Leibler divergence of `other` from `base`: `Σ p_base · ln(p_base / p_other)`, in nats.
+/// The probabilities that logits stand for.
+pub struct Distribution<'l> {
+    logits: &'l [f32],
+    log_sum: f64,
+}
+
+impl<'l> Distribution<'l> {
+    /// `p_i ∝ exp(logit_i)`.
+    pub fn new(logits: &'l [f32]) -> Self {
+        let log_sum = log_sum_exp(logits);
+        Distribution { logits, log_sum }
+    }
+
+    /// `−ln p(id)`, in nats.
+    ///
+    /// # Panics
+    /// There is no logit of `id`.
+    pub fn nll(&self, id: u32) -> f64 {
+        self.log_sum - f64::from(self.logits[id as usize])
+    }
+
+    /// The most likely token, the first of equal ones.
+    pub fn argmax(&self) -> usize {
+        argmax(self.logits)
+    }
+
+    /// Kullback-Leibler divergence of `other` from this: `Σ p · ln(p / p_other)`, in nats.
+    pub fn divergence_of(&self, other: &Distribution<'_>) -> f64 {
+        let logits = self.logits.iter().zip(other.logits);
+        logits
+            .map(|(p, o)| {
+                let log_p = f64::from(*p) - self.log_sum;
+                log_p.exp() * (log_p - (f64::from(*o) - other.log_sum))
+            })
+            .sum()
+    }
+}
+
+/// [`Distribution::divergence_of`] of two vectors of logits.
 pub fn kl_divergence(base: &[f32], other: &[f32]) -> f64 {
-    let (base_sum, other_sum) = (log_sum_exp(base), log_sum_exp(other));
-    base.iter()
-        .zip(other)
-        .map(|(b, o)| {
-            let log_p = f64::from(*b) - base_sum;
-            log_p.exp() * (log_p - (f64::from(*o) - other_sum))
-        })
-        .sum()
+    Distribution::new(base).divergence_of(&Distribution::new(other))
 }
 
 /// Cosine of the angle between two vectors.

@@ -5,7 +5,7 @@
 use llm::perplexity::first_scored;
 
 use crate::decoder::Decoder;
-use crate::metrics::{Mean, argmax, kl_divergence, nll};
+use crate::metrics::{Distribution, Mean};
 
 /// What was measured, over all scored tokens.
 #[derive(Clone, Copy, Debug, Default)]
@@ -29,6 +29,15 @@ pub struct VersusBase {
     pub top1: Mean,
 }
 
+/// One decoder's numbers after a chunk.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct Progress {
+    /// Of this chunk alone.
+    pub chunk: Perplexity,
+    /// Of all chunks so far.
+    pub so_far: Perplexity,
+}
+
 impl Perplexity {
     /// `exp` of the mean.
     pub fn value(&self) -> f64 {
@@ -39,23 +48,61 @@ impl Perplexity {
     pub fn standard_error(&self) -> f64 {
         llm::perplexity::standard_error(&self.nll)
     }
+
+    fn add(&mut self, score: &Score) {
+        self.nll.add(score.nll);
+        if let Some(base) = &score.base {
+            let versus = self.versus_base.get_or_insert_default();
+            versus.nll.add(base.nll);
+            versus.nll_difference.add(score.nll - base.nll);
+            versus.kl.add(base.kl);
+            versus.top1.add(f64::from(base.same_top1));
+        }
+    }
 }
 
-/// Measures `decoder`, and its distance from `base`, on the first `n_chunks` chunks of `ids`.
+/// One position.
+struct Score {
+    nll: f64,
+    base: Option<BaseScore>,
+}
+
+struct BaseScore {
+    nll: f64,
+    kl: f64,
+    same_top1: bool,
+}
+
+impl Score {
+    fn new(logits: &[f32], base: Option<&Distribution<'_>>, next: u32) -> Score {
+        let found = Distribution::new(logits);
+        Score {
+            nll: found.nll(next),
+            base: base.map(|base| BaseScore {
+                nll: base.nll(next),
+                kl: base.divergence_of(&found),
+                same_top1: base.argmax() == found.argmax(),
+            }),
+        }
+    }
+}
+
+/// Measures each of `decoders`, and their distances from one run of `base`, on the first `n_chunks`
+/// chunks of `ids`.
 ///
-/// `progress` gets the results so far after each chunk.
+/// `each_chunk` gets how many are done, and each decoder's numbers.
 ///
 /// # Errors
-/// Those of the decoders.
-pub fn perplexity<D: Decoder, B: Decoder>(
-    decoder: &mut D,
-    mut base: Option<&mut B>,
+/// Those of the decoders and of `each_chunk`.
+pub fn perplexity<D: Decoder>(
+    mut base: Option<&mut D>,
+    decoders: &mut [D],
     ids: &[u32],
     chunk_len: usize,
     n_chunks: usize,
-    progress: &mut dyn FnMut(usize, &Perplexity),
-) -> anyhow::Result<Perplexity> {
-    let mut result = Perplexity::default();
+    each_chunk: &mut dyn FnMut(usize, &[Progress]) -> anyhow::Result<()>,
+) -> anyhow::Result<Vec<Perplexity>> {
+    let mut progress = vec![Progress::default(); decoders.len()];
     let first = first_scored(chunk_len);
     for (n, chunk) in ids.chunks_exact(chunk_len).take(n_chunks).enumerate() {
         let mut base_logits = Vec::new();
@@ -64,24 +111,21 @@ pub fn perplexity<D: Decoder, B: Decoder>(
                 base_logits.push(logits.to_vec())
             })?;
         }
-        decoder.prefill(chunk, first, &mut |pos, logits| {
-            let Some(next) = chunk.get(pos + 1) else {
-                return;
-            };
-            let found = nll(logits, *next);
-            result.nll.add(found);
-            if let Some(base) = base_logits.get(pos - first) {
-                let versus = result.versus_base.get_or_insert_default();
-                let base_nll = nll(base, *next);
-                versus.nll.add(base_nll);
-                versus.nll_difference.add(found - base_nll);
-                versus.kl.add(kl_divergence(base, logits));
-                versus.top1.add(f64::from(argmax(base) == argmax(logits)));
-            }
-        })?;
-        progress(n + 1, &result);
+        let base: Vec<_> = base_logits.iter().map(|l| Distribution::new(l)).collect();
+        for (decoder, progress) in decoders.iter_mut().zip(&mut progress) {
+            progress.chunk = Perplexity::default();
+            decoder.prefill(chunk, first, &mut |pos, logits| {
+                let Some(next) = chunk.get(pos + 1) else {
+                    return;
+                };
+                let score = Score::new(logits, base.get(pos - first), *next);
+                progress.chunk.add(&score);
+                progress.so_far.add(&score);
+            })?;
+        }
+        each_chunk(n + 1, &progress)?;
     }
-    Ok(result)
+    Ok(progress.iter().map(|progress| progress.so_far).collect())
 }
 
 #[cfg(test)]
@@ -131,13 +175,25 @@ mod tests {
             prefills: Vec::new(),
         };
         let mut calls = Vec::new();
-        let result = perplexity(&mut unsure, Some(&mut sure), &ids, 20, 9, &mut |n, _| {
-            calls.push(n);
-        })
+        let decoders = std::slice::from_mut(&mut unsure);
+        let results = perplexity(
+            Some(&mut sure),
+            decoders,
+            &ids,
+            20,
+            9,
+            &mut |n, progress| {
+                calls.push((n, progress[0].chunk.nll.n(), progress[0].so_far.nll.n()));
+                Ok(())
+            },
+        )
         .unwrap();
-        assert_eq!(calls, [1, 2]);
-        assert_eq!(unsure.prefills, [(20, 10), (20, 10)]);
         // Positions 10..=18 score tokens 11..=19, in two chunks.
+        assert_eq!(calls, [(1, 9, 9), (2, 9, 18)]);
+        assert_eq!(unsure.prefills, [(20, 10), (20, 10)]);
+        let [result] = results[..] else {
+            panic!("one decoder, one result");
+        };
         assert_eq!(result.nll.n(), 18);
         assert!((result.value() - 8.0).abs() < 1e-9);
         assert!(result.standard_error() < 1e-6);

@@ -157,6 +157,51 @@ fn perplexity_against_itself_is_no_distance() {
 }
 
 #[test]
+fn perplexity_of_several_runs_is_a_table_and_a_file_of_chunks() {
+    let folder = Folder::with_model("ppls", &Shape::llama_tied(), GgmlType::F32);
+    let coarse = bytes(&Shape::llama_tied(), GgmlType::Q8_0);
+    fs::write(folder.0.join("q8.gguf"), coarse).unwrap();
+    let text = "The river ran down from the hills. ".repeat(30);
+    fs::write(folder.0.join("text.txt"), text).unwrap();
+    let ppl = [
+        "ppl",
+        "q8.gguf",
+        "text.txt",
+        "--context",
+        "64",
+        "--chunks",
+        "2",
+    ];
+    let more = [
+        "--kv",
+        "f16,f32",
+        "--beside",
+        "model.gguf",
+        "--base",
+        "model.gguf",
+    ];
+    let out = ["--markdown", "--per-chunk", "chunks.csv"];
+    let shown = folder.printed(&[&ppl[..], &more, &out].concat());
+    for row in [
+        "| model.gguf | f32 | ",
+        "| q8.gguf | f16 | ",
+        "| q8.gguf | f32 | ",
+    ] {
+        assert!(shown.contains(row), "{row} in {shown}");
+    }
+    assert!(
+        shown.contains("| 0.000000 ± 0.000000 | 1.00000 |"),
+        "{shown}"
+    );
+    let chunks = fs::read_to_string(folder.0.join("chunks.csv")).unwrap();
+    let lines: Vec<&str> = chunks.lines().collect();
+    // A head, and in each chunk three runs of the positions 32..=62.
+    assert_eq!(lines.len(), 1 + 2 * 3);
+    assert!(lines[1].starts_with("1,q8.gguf,f16,31,"), "{chunks}");
+    assert!(lines[6].starts_with("2,model.gguf,f32,31,") && lines[6].ends_with(",1.000000"));
+}
+
+#[test]
 fn bad_input_is_one_clear_line() {
     let folder = Folder::with_model("bad", &Shape::llama_tied(), GgmlType::Q8_0);
     let model = fs::read(folder.0.join("model.gguf")).unwrap();

@@ -5,7 +5,6 @@ use std::path::PathBuf;
 use anyhow::{Result, ensure};
 use llm::engine::LoadOptions;
 use llm::gguf::{self, Gguf};
-use llm::kv_cache::KvType;
 use llm::source::ModelSource;
 use ops::GgmlType;
 use pilm::file_source::FileSource;
@@ -13,7 +12,7 @@ use pilm::metrics::Mean;
 use pilm::parity::{Gates, Golden, compare};
 use pilm::session::Session;
 
-use super::model::{ModelArgs, with_session};
+use super::model::{KvArg, ModelArgs, with_session};
 
 /// Compare a model with another implementation's stored results.
 ///
@@ -39,24 +38,6 @@ pub struct Args {
     only: Option<String>,
 }
 
-/// [`KvType`] on the command line.
-#[derive(Clone, Copy, clap::ValueEnum)]
-enum KvArg {
-    F32,
-    F16,
-    Int8,
-}
-
-impl From<KvArg> for KvType {
-    fn from(kv: KvArg) -> KvType {
-        match kv {
-            KvArg::F32 => KvType::F32,
-            KvArg::F16 => KvType::F16,
-            KvArg::Int8 => KvType::I8,
-        }
-    }
-}
-
 /// Runs the subcommand.
 pub fn run(args: &Args) -> Result<()> {
     let exact = is_f32(&args.model)?;
@@ -70,7 +51,7 @@ pub fn run(args: &Args) -> Result<()> {
     let options = LoadOptions {
         context_len: longest,
         n_logits: 32,
-        kv_type: args.kv.map(KvType::from),
+        kv_type: args.kv.map(KvArg::into),
         ..LoadOptions::default()
     };
     if args.markdown {

@@ -4,6 +4,7 @@ use std::path::{Path, PathBuf};
 
 use anyhow::{Context, Result};
 use llm::engine::LoadOptions;
+use llm::kv_cache::KvType;
 use pilm::file_source::FileSource;
 use pilm::session::{Memory, Session};
 use pilm::threads::Threads;
@@ -28,6 +29,24 @@ impl ModelArgs {
     }
 }
 
+/// [`KvType`] on the command line.
+#[derive(Clone, Copy, clap::ValueEnum)]
+pub enum KvArg {
+    F32,
+    F16,
+    Int8,
+}
+
+impl From<KvArg> for KvType {
+    fn from(kv: KvArg) -> KvType {
+        match kv {
+            KvArg::F32 => KvType::F32,
+            KvArg::F16 => KvType::F16,
+            KvArg::Int8 => KvType::I8,
+        }
+    }
+}
+
 /// Loads the model at `path` and hands it to `use_it`.
 pub fn with_session<T>(
     path: &Path,
@@ -35,23 +54,35 @@ pub fn with_session<T>(
     options: &LoadOptions,
     use_it: impl FnOnce(&mut Session<'_>) -> Result<T>,
 ) -> Result<T> {
-    let name = path.display();
-    let mut source = FileSource::open(path).with_context(|| format!("opening {name}"))?;
-    let mut memory =
-        Memory::for_model(&mut source, options, &threads).with_context(|| name.to_string())?;
+    let mut memory = memory_for(path, options, &threads)?;
+    use_it(&mut load(path, &mut memory, options, threads)?)
+}
+
+/// Room for the model at `path`.
+pub fn memory_for(path: &Path, options: &LoadOptions, threads: &Threads) -> Result<Memory> {
+    let mut source = open(path)?;
+    Memory::for_model(&mut source, options, threads).with_context(|| path.display().to_string())
+}
+
+/// Loads the model at `path` into `memory`.
+pub fn load<'a>(
+    path: &Path,
+    memory: &'a mut Memory,
+    options: &LoadOptions,
+    threads: Threads,
+) -> Result<Session<'a>> {
+    let mut source = open(path)?;
     let bar = progress_bar("bytes");
-    let session = Session::load(
-        &mut source,
-        &mut memory,
-        options,
-        threads,
-        &mut |done, total| {
-            bar.set_length(total);
-            bar.set_position(done);
-        },
-    );
+    let session = Session::load(&mut source, memory, options, threads, &mut |done, total| {
+        bar.set_length(total);
+        bar.set_position(done);
+    });
     bar.finish_and_clear();
-    use_it(&mut session.with_context(|| name.to_string())?)
+    session.with_context(|| path.display().to_string())
+}
+
+fn open(path: &Path) -> Result<FileSource> {
+    FileSource::open(path).with_context(|| format!("opening {}", path.display()))
 }
 
 /// Token ids separated by commas or spaces.

@@ -1,15 +1,17 @@
 //! `pilm ppl MODEL TEXT`
 
-use std::fs;
-use std::path::PathBuf;
+use std::fs::{self, File};
+use std::io::Write;
+use std::path::{Path, PathBuf};
 
 use anyhow::{Context, Result, ensure};
 use llm::engine::LoadOptions;
-use llm::perplexity::CHUNK_LEN;
-use pilm::perplexity::{Perplexity, perplexity};
-use pilm::session::Session;
+use llm::kv_cache::KvType;
+use llm::perplexity::{CHUNK_LEN, perplexity as value_of, standard_error};
+use pilm::perplexity::{Perplexity, Progress, VersusBase, perplexity};
+use pilm::session::{Memory, Session};
 
-use super::model::{ModelArgs, with_session};
+use super::model::{KvArg, ModelArgs, load, memory_for};
 use super::output::progress_bar;
 
 /// Measure perplexity on a text, and the distance from a base model.
@@ -19,15 +21,28 @@ pub struct Args {
     model: ModelArgs,
     /// Text file.
     text: PathBuf,
+    /// Another model to measure in the same run; may be repeated.
+    #[arg(long, value_name = "MODEL")]
+    beside: Vec<PathBuf>,
     /// The model to compare with, usually the same in F32.
-    #[arg(long)]
+    #[arg(long, value_name = "MODEL")]
     base: Option<PathBuf>,
+    /// How MODEL's keys and values are stored; each of several, with commas between, is measured.
+    /// When absent, and for other models: f32 for F32 models, f16 for others.
+    #[arg(long, value_enum, value_delimiter = ',')]
+    kv: Vec<KvArg>,
     /// Most chunks; without it the whole text.
     #[arg(long, default_value_t = usize::MAX)]
     chunks: usize,
     /// Tokens of a chunk; the second half is scored.
     #[arg(long, default_value_t = CHUNK_LEN)]
     context: usize,
+    /// Write each chunk's numbers to this file, comma-separated, while they come.
+    #[arg(long, value_name = "CSV")]
+    per_chunk: Option<PathBuf>,
+    /// Print a Markdown table.
+    #[arg(long)]
+    markdown: bool,
 }
 
 /// Runs the subcommand.
@@ -35,34 +50,90 @@ pub fn run(args: &Args) -> Result<()> {
     ensure!(args.context >= 4, "--context must be at least 4");
     let name = args.text.display();
     let text = fs::read_to_string(&args.text).with_context(|| format!("reading {name}"))?;
-    let options = LoadOptions {
-        context_len: Some(args.context),
-        n_logits: 32,
-        ..LoadOptions::default()
+    let kv_types: Vec<Option<KvType>> = match args.kv[..] {
+        [] => vec![None],
+        ref kv => kv.iter().map(|kv| Some((*kv).into())).collect(),
     };
-    let model = &args.model;
-    with_session(
-        &model.model,
-        model.threads(),
-        &options,
-        |session| match &args.base {
-            None => measure(args, &text, session, None),
-            Some(base) => with_session(base, model.threads(), &options, |base| {
-                measure(args, &text, session, Some(base))
-            }),
-        },
-    )
+    let base = args.base.iter().map(|path| (path, None));
+    let measured = kv_types.iter().map(|kv_type| (&args.model.model, *kv_type));
+    let beside = args.beside.iter().map(|path| (path, None));
+    let all: Vec<_> = base
+        .chain(measured)
+        .chain(beside)
+        .map(|(path, kv_type)| (path, options(args, kv_type)))
+        .collect();
+
+    let mut memories: Vec<Memory> = all
+        .iter()
+        .map(|(path, options)| memory_for(path, options, &args.model.threads()))
+        .collect::<Result<_>>()?;
+    let mut sessions: Vec<Session<'_>> = memories
+        .iter_mut()
+        .zip(&all)
+        .map(|(memory, (path, options))| load(path, memory, options, args.model.threads()))
+        .collect::<Result<_>>()?;
+    let vocab_size = |session: &Session<'_>| session.engine.config().vocab_size;
+    ensure!(
+        sessions
+            .iter()
+            .all(|s| vocab_size(s) == vocab_size(&sessions[0])),
+        "the models' vocabularies differ in size: they cannot be compared"
+    );
+    let labels: Vec<Label> = all
+        .iter()
+        .zip(&sessions)
+        .map(|((path, _), session)| Label::new(path, session))
+        .collect();
+    let (base, sessions) = sessions.split_at_mut(usize::from(args.base.is_some()));
+    let (base_label, labels) = labels.split_at(base.len());
+    let results = measure(args, &text, base.first_mut(), sessions, labels)?;
+    if args.markdown {
+        print_table(base_label.first(), labels, &results);
+    } else {
+        for (label, result) in labels.iter().zip(&results) {
+            if results.len() > 1 {
+                println!("{}, {} keys and values", label.model, label.kv);
+            }
+            print(result);
+        }
+    }
+    Ok(())
 }
 
-fn measure(
+fn options(args: &Args, kv_type: Option<KvType>) -> LoadOptions {
+    LoadOptions {
+        context_len: Some(args.context),
+        n_logits: 32,
+        kv_type,
+        ..LoadOptions::default()
+    }
+}
+
+/// What a row of numbers is about.
+struct Label {
+    model: String,
+    kv: &'static str,
+}
+
+impl Label {
+    fn new(path: &Path, session: &Session<'_>) -> Label {
+        let name = path.file_name().unwrap_or_default();
+        Label {
+            model: name.to_string_lossy().into_owned(),
+            kv: session.engine.kv_type().name(),
+        }
+    }
+}
+
+fn measure<'a>(
     args: &Args,
     text: &str,
-    session: &mut Session<'_>,
-    base: Option<&mut Session<'_>>,
-) -> Result<()> {
-    let ids: Vec<u32> = session
-        .engine
-        .tokenizer()
+    base: Option<&mut Session<'a>>,
+    sessions: &mut [Session<'a>],
+    labels: &[Label],
+) -> Result<Vec<Perplexity>> {
+    let tokenizer = sessions[0].engine.tokenizer();
+    let ids: Vec<u32> = tokenizer
         .encode(text, false)
         .iter()
         .map(|id| id.0)
@@ -78,27 +149,72 @@ fn measure(
         ids.len(),
         args.context
     );
+    let mut csv = match &args.per_chunk {
+        Some(path) => Some(Csv::create(path)?),
+        None => None,
+    };
     let bar = progress_bar("chunks");
     bar.set_length(n_chunks as u64);
-    let result = perplexity(
-        session,
+    bar.tick();
+    let results = perplexity(
         base,
+        sessions,
         &ids,
         args.context,
         n_chunks,
-        &mut |done, so_far| {
+        &mut |done, progress| {
             bar.set_position(done as u64);
             if bar.is_hidden() && done % 5 == 0 {
-                eprintln!(
-                    "{done} of {n_chunks} chunks: perplexity {:.3}",
-                    so_far.value()
-                );
+                let so_far = progress[0].so_far.value();
+                eprintln!("{done} of {n_chunks} chunks: perplexity {so_far:.3}");
+            }
+            match &mut csv {
+                Some(csv) => csv.add(done, labels, progress),
+                None => Ok(()),
             }
         },
-    )?;
+    );
     bar.finish_and_clear();
-    print(&result);
-    Ok(())
+    results
+}
+
+/// Each chunk's numbers, one line a model.
+struct Csv {
+    file: File,
+    name: String,
+}
+
+impl Csv {
+    fn create(path: &Path) -> Result<Csv> {
+        let name = path.display().to_string();
+        let mut file = File::create(path).with_context(|| format!("creating {name}"))?;
+        writeln!(file, "chunk,model,kv,tokens,nll,base_nll,kl,same_top1")?;
+        Ok(Csv { file, name })
+    }
+
+    fn add(&mut self, chunk: usize, labels: &[Label], progress: &[Progress]) -> Result<()> {
+        for (label, progress) in labels.iter().zip(progress) {
+            let Perplexity { nll, versus_base } = &progress.chunk;
+            let versus = versus_base.as_ref().map_or(",,".into(), |versus| {
+                format!(
+                    "{:.6},{:.8},{:.6}",
+                    versus.nll.mean(),
+                    versus.kl.mean(),
+                    versus.top1.mean()
+                )
+            });
+            writeln!(
+                self.file,
+                "{chunk},{},{},{},{:.6},{versus}",
+                label.model,
+                label.kv,
+                nll.n(),
+                nll.mean()
+            )
+            .with_context(|| format!("writing {}", self.name))?;
+        }
+        Ok(())
+    }
 }
 
 fn print(result: &Perplexity) {
@@ -128,4 +244,49 @@ fn print(result: &Perplexity) {
         );
         println!("same top 1   {:.5}", versus.top1.mean());
     }
+}
+
+const COLUMNS: &str = "\
+| model | keys and values | perplexity | Δ nll | KL | same top 1 |
+|---|---|---|---|---|---|";
+
+/// One row a model, the base's first.
+fn print_table(base: Option<&Label>, labels: &[Label], results: &[Perplexity]) {
+    println!("\n{COLUMNS}");
+    let versus = results.first().and_then(|result| result.versus_base);
+    if let (Some(base), Some(versus)) = (base, versus) {
+        let (value, error) = (value_of(&versus.nll), standard_error(&versus.nll));
+        println!(
+            "| {} | {} | {value:.4} ± {error:.4} | | | |",
+            base.model, base.kv
+        );
+    }
+    for (label, result) in labels.iter().zip(results) {
+        println!(
+            "| {} | {} | {:.4} ± {:.4} | {} |",
+            label.model,
+            label.kv,
+            result.value(),
+            result.standard_error(),
+            result.versus_base.as_ref().map_or(" | | ".into(), distance)
+        );
+    }
+}
+
+/// The cells of the distance from the base run.
+fn distance(versus: &VersusBase) -> String {
+    let VersusBase {
+        nll_difference: nll,
+        kl,
+        top1,
+        ..
+    } = versus;
+    format!(
+        "{:+.6} ± {:.6} | {:.6} ± {:.6} | {:.5}",
+        nll.mean(),
+        nll.standard_error(),
+        kl.mean(),
+        kl.standard_error(),
+        top1.mean()
+    )
 }
