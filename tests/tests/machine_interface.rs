@@ -91,6 +91,55 @@ fn generation_leaves_the_heap_as_it_was() {
     assert_eq!(done["heap_growth_bytes"], 0);
 }
 
+/// Ids and logits of an answer, and what `done` says.
+fn answer(pi: &mut Session, request: &Value, guess: bool) -> (Vec<Value>, Value) {
+    events(pi, json!({"op": "reset"}));
+    let mut request = request.clone();
+    request["guess"] = json!(guess);
+    let mut events = events(pi, request);
+    let done = events.pop().unwrap();
+    events.iter_mut().for_each(|event| event["id"] = json!(0));
+    (events, done)
+}
+
+#[test]
+fn guesses_change_no_token_and_no_logit() {
+    let (_card, mut pi) = start();
+    let (mut n_guessed, mut n_confirmed) = (0, 0);
+    for n in 0..20u32 {
+        // The last third repeats the first one.
+        let ids: Vec<u32> = (0..18 + n)
+            .map(|i| 5 + (i % 12 * (i % 12) * 7 + n * 31) % 250)
+            .collect();
+        let mut request = json!({"op": "complete", "ids": ids, "max_tokens": 24, "ignore_eos": true,
+            "logits_crc32c": true});
+        if n % 2 == 1 {
+            request["temperature"] = json!(0.3);
+            request["seed"] = json!(n);
+            request["repeat_penalty"] = json!(0.7);
+        }
+        let (expected, plain) = answer(&mut pi, &request, false);
+        let (found, guessed) = answer(&mut pi, &request, true);
+        assert_eq!(found, expected, "{request}");
+        let logits = found.iter().filter(|event| event["event"] == "logits");
+        assert_eq!(logits.count(), 24, "one for each token");
+
+        let number = |part: &str, field: &str| guessed[part][field].as_u64().unwrap();
+        n_guessed += number("usage", "guessed_tokens");
+        n_confirmed += number("usage", "confirmed_tokens");
+        let passes = 23 - number("usage", "confirmed_tokens");
+        assert_eq!(number("timing", "decode_passes"), passes, "{guessed}");
+        assert_eq!(plain["timing"]["decode_passes"], 23, "{plain}");
+        assert_eq!(plain["usage"]["guesses"], 0, "{plain}");
+        assert_eq!(guessed["heap_growth_bytes"], 0, "{guessed}");
+    }
+    assert!(
+        0 < n_confirmed && n_confirmed < n_guessed,
+        "{n_confirmed} of {n_guessed}"
+    );
+    assert_clean_log(&mut pi);
+}
+
 #[test]
 fn bad_lines_get_an_error_with_the_reason() {
     let (_card, mut pi) = start();

@@ -8,6 +8,7 @@ mod show;
 mod table;
 
 use alloc::string::{String, ToString};
+use llm::lookup::Lookup;
 
 pub use error::SettingError;
 pub use table::{Effect, Setting};
@@ -29,6 +30,8 @@ pub struct Settings {
     pub seed: Option<u64>,
     /// The most tokens of an answer; none is up to the end of the context.
     pub max_tokens: Option<usize>,
+    /// The most tokens that are guessed and checked in one pass; 0 guesses nothing.
+    pub guess: usize,
     /// The system prompt; none is the template family's own, empty is no system message.
     pub system: Option<String>,
     /// Whether a status line follows each answer.
@@ -81,6 +84,7 @@ impl Default for Settings {
             repeat_penalty: 1.0,
             seed: None,
             max_tokens: Some(512),
+            guess: 0,
             system: None,
             stats: true,
             columns: 80,
@@ -112,6 +116,7 @@ impl Settings {
             Setting::TopK => put(&mut self.top_k, word.parse().ok()),
             Setting::Seed => put(&mut self.seed, optional(word, "random", |_| true)),
             Setting::MaxTokens => put(&mut self.max_tokens, optional(word, "full", |&n| n > 0)),
+            Setting::Guess => put(&mut self.guess, guess(word)),
             Setting::System => {
                 let text = unquoted(word);
                 put(
@@ -239,6 +244,16 @@ fn on_off(word: &str) -> Option<bool> {
     }
 }
 
+/// How many tokens to guess.
+pub(crate) fn guess(word: &str) -> Option<usize> {
+    let n = match (word.parse(), on_off(word)) {
+        (Ok(n), _) => n,
+        (Err(_), Some(on)) => usize::from(on) * Lookup::MAX_GUESS,
+        (Err(_), None) => return None,
+    };
+    (n <= Lookup::MAX_GUESS).then_some(n)
+}
+
 fn unquoted(text: &str) -> &str {
     text.strip_prefix('"')
         .and_then(|text| text.strip_suffix('"'))
@@ -286,6 +301,9 @@ mod tests {
             ("stats", "maybe"),
             ("baud", "300"),
             ("max_tokens", "0"),
+            ("guess", "8"),
+            ("guess", "-1"),
+            ("guess", "some"),
         ] {
             let error = settings.set(key, value).expect_err(key);
             assert!(matches!(error, SettingError::BadValue { .. }), "{error}");
@@ -295,6 +313,23 @@ mod tests {
             Err(SettingError::Unknown { .. })
         ));
         assert_eq!(settings, Settings::default());
+    }
+
+    #[test]
+    fn guessing_is_a_number_or_a_word() {
+        let mut settings = Settings::default();
+        assert_eq!(settings.guess, 0);
+        for (word, n) in [
+            ("on", 7),
+            ("3", 3),
+            ("1", 1),
+            ("off", 0),
+            ("yes", 7),
+            ("0", 0),
+        ] {
+            assert_eq!(settings.set("guess", word), Ok(Setting::Guess));
+            assert_eq!(settings.guess, n, "{word}");
+        }
     }
 
     #[test]

@@ -1,6 +1,6 @@
-//! Guessed tokens change nothing but the number of batches.
+//! Guessed tokens change nothing but the number of passes.
 
-use llm::engine::{Engine, LoadOptions};
+use llm::engine::{Engine, EngineError, LoadOptions};
 use llm::lookup::Lookup;
 use llm::tokenizer::TokenId;
 use ops::GgmlType;
@@ -51,26 +51,28 @@ fn guessing(
     lookup: &mut Lookup,
 ) -> Run {
     let mut run = Run::default();
-    let first = run.take(engine.prefill(prompt, threads, &|| false).unwrap());
-    let mut context = [prompt, &[first]].concat();
+    let mut id = run.take(engine.prefill(prompt, threads, &|| false).unwrap());
     while run.ids.len() < N_TOKENS {
-        let id = context[context.len() - 1];
-        let guess = lookup.guess(&context).to_vec();
-        let mut next = |logits: &[f32]| {
-            (run.ids.len() < N_TOKENS).then(|| {
-                let id = run.take(logits);
-                context.push(id);
-                id
-            })
-        };
-        let confirmed = engine
-            .decode_with_guess(id, &guess, threads, &mut next)
-            .unwrap();
-        lookup.count(guess.len(), confirmed);
-        let (_, held) = context.split_last().unwrap();
-        assert!(run.ids.len() == N_TOKENS || engine.held() == held);
+        id = run.take(engine.decode_guessing(id, lookup, threads).unwrap());
+        let (_, answered) = run.ids.split_last().unwrap();
+        assert_eq!(engine.held(), [prompt, answered].concat());
     }
     run
+}
+
+/// A seeded model with room for 128 tokens.
+fn with_engine(shape: &Shape, work: impl FnOnce(&mut Engine<'_>, &Threads)) {
+    let file = bytes(shape, GgmlType::Q8_0);
+    let options = LoadOptions {
+        context_len: Some(128),
+        ..LoadOptions::default()
+    };
+    let mut source = &file[..];
+    let mut memory = Memory::for_model(&mut source, &options, &Threads::new(1)).unwrap();
+    let threads = Threads::new(1);
+    let mut session =
+        Session::load(&mut source, &mut memory, &options, threads, &mut |_, _| ()).unwrap();
+    work(&mut session.engine, &session.threads);
 }
 
 #[test]
@@ -80,28 +82,94 @@ fn ids_and_logits_are_those_of_plain_decoding() {
         ..Lookup::default()
     };
     for shape in [Shape::llama_grouped(), Shape::qwen2()] {
-        let file = bytes(&shape, GgmlType::Q8_0);
-        let options = LoadOptions {
-            context_len: Some(128),
-            ..LoadOptions::default()
-        };
-        let mut source = &file[..];
-        let mut memory = Memory::for_model(&mut source, &options, &Threads::new(1)).unwrap();
-        let threads = Threads::new(1);
-        let session = Session::load(&mut source, &mut memory, &options, threads, &mut |_, _| ());
-        let Session {
-            mut engine,
-            threads,
-        } = session.unwrap();
-        for n in 0..N_PROMPTS {
-            let prompt = prompt(n, shape.vocab_size);
-            engine.truncate(0);
-            let expected = plain(&mut engine, &threads, &prompt);
-            engine.truncate(0);
-            let found = guessing(&mut engine, &threads, &prompt, &mut lookup);
-            assert_eq!(found, expected, "{} prompt {n}", shape.name);
-        }
+        with_engine(&shape, |engine, threads| {
+            for n in 0..N_PROMPTS {
+                let prompt = prompt(n, shape.vocab_size);
+                engine.truncate(0);
+                let expected = plain(engine, threads, &prompt);
+                engine.truncate(0);
+                let found = guessing(engine, threads, &prompt, &mut lookup);
+                assert_eq!(found, expected, "{} prompt {n}", shape.name);
+            }
+        });
     }
     assert!(lookup.n_confirmed > 0, "{lookup:?}");
     assert!(lookup.n_confirmed < lookup.n_guessed, "{lookup:?}");
+}
+
+/// The logits that [`Engine::decode`] gives after `ids`.
+fn expected_after(engine: &mut Engine<'_>, threads: &Threads, ids: &[TokenId]) -> u32 {
+    engine.truncate(0);
+    crc32c_f32(engine.prefill(ids, threads, &|| false).unwrap())
+}
+
+#[test]
+fn a_guess_may_be_left_at_any_token() {
+    let shape = Shape::llama_grouped();
+    with_engine(&shape, |engine, threads| {
+        let period: Vec<TokenId> = (5..14).map(TokenId).collect();
+        let prompt = [&period[..], &period, &period[..1]].concat();
+        let after = |engine: &mut Engine<'_>, n_taken: usize, other: TokenId| {
+            engine.truncate(0);
+            engine.prefill(&prompt, threads, &|| false).unwrap();
+            let mut lookup = Lookup::default();
+            for id in &period[1..=n_taken] {
+                engine.decode_guessing(*id, &mut lookup, threads).unwrap();
+            }
+            assert_eq!(lookup.n_guesses, 1, "one pass serves all");
+            assert_eq!(lookup.n_confirmed, n_taken as u64 - 1);
+            crc32c_f32(engine.decode_guessing(other, &mut lookup, threads).unwrap())
+        };
+        for n_taken in 1..=Lookup::MAX_GUESS {
+            let ids = [&prompt, &period[1..=n_taken], &[TokenId(77)]].concat();
+            let found = after(engine, n_taken, TokenId(77));
+            assert_eq!(engine.held(), ids);
+            assert_eq!(found, expected_after(engine, threads, &ids), "{n_taken}");
+        }
+    });
+}
+
+#[test]
+fn what_else_is_run_forgets_the_guess() {
+    let shape = Shape::llama_grouped();
+    with_engine(&shape, |engine, threads| {
+        let period: Vec<TokenId> = (5..14).map(TokenId).collect();
+        let prompt = [&period[..], &period, &period[..2]].concat();
+        let mut lookup = Lookup::default();
+        engine.prefill(&prompt, threads, &|| false).unwrap();
+        let guess = |engine: &mut Engine<'_>, lookup: &mut Lookup| {
+            engine
+                .decode_guessing(period[2], lookup, threads)
+                .map(crc32c_f32)
+                .unwrap()
+        };
+        guess(engine, &mut lookup);
+        // The guess was that 8 comes next; instead the context is cut and 8 comes there.
+        engine.truncate(4);
+        let found = engine.decode_guessing(period[3], &mut lookup, threads);
+        let found = crc32c_f32(found.unwrap());
+        let ids = [&period[..4], &[period[3]]].concat();
+        assert_eq!(engine.held(), ids);
+        assert_eq!(found, expected_after(engine, threads, &ids));
+        assert_eq!(lookup.n_confirmed, 0);
+    });
+}
+
+#[test]
+fn the_last_places_of_a_context_take_shorter_guesses() {
+    let shape = Shape::llama_grouped();
+    with_engine(&shape, |engine, threads| {
+        let ids: Vec<TokenId> = (0..128).map(|i| TokenId(5 + i % 9)).collect();
+        engine.prefill(&ids[..124], threads, &|| false).unwrap();
+        let mut lookup = Lookup::default();
+        for id in &ids[124..] {
+            engine.decode_guessing(*id, &mut lookup, threads).unwrap();
+        }
+        assert_eq!(
+            (lookup.n_guesses, lookup.n_guessed, lookup.n_confirmed),
+            (1, 3, 3)
+        );
+        let full = engine.decode_guessing(ids[0], &mut lookup, threads);
+        assert!(matches!(full, Err(EngineError::ContextFull { .. })));
+    });
 }

@@ -148,6 +148,8 @@ pub struct Sampling {
     pub min_p: Option<f32>,
     /// What the logits of recent tokens are divided by.
     pub repeat_penalty: Option<f32>,
+    /// The most tokens that are guessed and checked in one pass.
+    pub guess: Option<usize>,
     /// Goes on after end-of-generation tokens.
     pub ignore_eos: bool,
     /// Reports the work of each core.
@@ -223,6 +225,9 @@ impl Sampling {
         }
         if let Some(top_k) = self.top_k {
             merged.top_k = top_k;
+        }
+        if let Some(guess) = self.guess {
+            merged.guess = guess;
         }
         for (setting, value, place) in [
             (

@@ -11,6 +11,7 @@ use alloc::string::String;
 use core::cell::RefCell;
 use core::fmt;
 use llm::engine::EngineError;
+use llm::lookup::Lookup;
 use llm::run_state::CoreCounts;
 use llm::sampler::Sampler;
 use llm::tokenizer::TokenId;
@@ -144,6 +145,10 @@ pub(super) fn generate<P: Platform>(
         reused_tokens,
         completion_tokens: 0,
         decode_steps: 0,
+        lookup: Lookup {
+            guess: settings.guess,
+            ..Lookup::default()
+        },
         prefill_us: 0,
         first_token_us: 0,
         decode_us: 0,
@@ -198,7 +203,9 @@ pub(super) fn generate<P: Platform>(
         if position == model.context_len() {
             break Finish::ContextFull;
         }
-        let logits = model.decode(next, cores).map_err(Failure::Model)?;
+        let logits = model
+            .decode_guessing(next, &mut outcome.lookup, cores)
+            .map_err(Failure::Model)?;
         outcome.decode_steps += 1;
         next = choose(logits, position, plan, sampler, sink)?;
     };

@@ -96,6 +96,7 @@ pub(super) fn show(
     screen: Screen<'_>,
     facts: &BoardFacts,
     health: &Health,
+    settings: &Settings,
     model: Option<(&ModelFacts, usize)>,
 ) {
     say!(screen, "firmware PiLM {}", facts.version);
@@ -162,6 +163,13 @@ pub(super) fn show(
                 "context  {used} of {} tokens used",
                 model.context_len
             );
+            match settings.guess {
+                0 => say!(screen, "guess    off"),
+                n => say!(
+                    screen,
+                    "guess    up to {n} tokens that repeat the context, checked in one pass"
+                ),
+            }
         }
     }
 }

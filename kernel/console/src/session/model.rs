@@ -2,6 +2,7 @@
 
 use llm::chat::ChatTemplate;
 use llm::engine::{Engine, EngineError};
+use llm::lookup::Lookup;
 use llm::run_state::CoreCounts;
 use llm::tokenizer::{TokenId, Tokenizer};
 use ops::parallel::Cores;
@@ -39,6 +40,16 @@ pub trait Model {
     /// # Errors
     /// [`EngineError`].
     fn decode(&mut self, id: TokenId, cores: &dyn Cores) -> Result<&[f32], EngineError>;
+    /// The same, perhaps without a pass: see [`Engine::decode_guessing`].
+    ///
+    /// # Errors
+    /// [`EngineError`].
+    fn decode_guessing(
+        &mut self,
+        id: TokenId,
+        lookup: &mut Lookup,
+        cores: &dyn Cores,
+    ) -> Result<&[f32], EngineError>;
     /// Works in `ids` and hands the logits (vocab_size,) after each position to `sink`, ascending.
     ///
     /// # Errors
@@ -86,6 +97,14 @@ impl Model for Engine<'_> {
     }
     fn decode(&mut self, id: TokenId, cores: &dyn Cores) -> Result<&[f32], EngineError> {
         self.decode(id, cores)
+    }
+    fn decode_guessing(
+        &mut self,
+        id: TokenId,
+        lookup: &mut Lookup,
+        cores: &dyn Cores,
+    ) -> Result<&[f32], EngineError> {
+        self.decode_guessing(id, lookup, cores)
     }
     fn logits_of_all(
         &mut self,

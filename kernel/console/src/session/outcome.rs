@@ -3,6 +3,7 @@
 use super::platform::BoardFacts;
 use crate::json::Object;
 use core::fmt;
+use llm::lookup::Lookup;
 
 /// Why no more tokens came.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -40,8 +41,10 @@ pub struct Outcome {
     pub reused_tokens: usize,
     /// Tokens generated, without the one that ended the answer.
     pub completion_tokens: usize,
-    /// Calls of the decoder after the prompt.
+    /// Tokens worked in after the prompt.
     pub decode_steps: usize,
+    /// How they were guessed, and how many guesses were right.
+    pub lookup: Lookup,
     /// Time of the prompt's new tokens.
     pub prefill_us: u64,
     /// From the start to the first token.
@@ -75,6 +78,17 @@ impl Outcome {
         self.prompt_tokens - self.reused_tokens
     }
 
+    /// Passes over the weights after the prompt.
+    fn decode_passes(&self) -> u64 {
+        self.decode_steps as u64 - self.lookup.n_confirmed
+    }
+
+    /// What guessing is for: 1 without it.
+    fn tokens_per_pass(&self) -> Option<f64> {
+        let passes = self.decode_passes();
+        (passes > 0).then(|| self.decode_steps as f64 / passes as f64)
+    }
+
     /// Whether times are speeds: not in an emulator, and not of a prompt that was stopped half-way.
     fn has_speeds(&self, facts: &BoardFacts) -> bool {
         let stopped_in_prompt = self.finish == Finish::Abort && self.completion_tokens == 0;
@@ -90,6 +104,9 @@ impl Outcome {
                 .field("completion_tokens", self.completion_tokens)
                 .field("total_tokens", self.prompt_tokens + self.completion_tokens)
                 .field("reused_tokens", self.reused_tokens)
+                .field("guesses", self.lookup.n_guesses)
+                .field("guessed_tokens", self.lookup.n_guessed)
+                .field("confirmed_tokens", self.lookup.n_confirmed)
                 .field("context_used", self.context_used)
                 .field("context_len", self.context_len);
         });
@@ -99,7 +116,9 @@ impl Outcome {
                 .field("prefill_s", seconds(self.prefill_us))
                 .field("first_token_s", seconds(self.first_token_us))
                 .field("decode_s", seconds(self.decode_us))
-                .field("decode_steps", self.decode_steps);
+                .field("decode_steps", self.decode_steps)
+                .field("decode_passes", self.decode_passes())
+                .field("tokens_per_pass", self.tokens_per_pass());
             if self.has_speeds(facts) {
                 timing
                     .field(
@@ -160,6 +179,19 @@ impl fmt::Display for Status<'_> {
                 " | prefill {prefill:.1} tok/s, decode {decode:.1} tok/s | first token {first:.2} s"
             )?;
         }
+        if let Some(per_pass) = outcome.tokens_per_pass()
+            && outcome.lookup.guess > 0
+        {
+            let Lookup {
+                n_guessed,
+                n_confirmed,
+                ..
+            } = outcome.lookup;
+            write!(
+                f,
+                " | {per_pass:.2} tokens per pass, {n_confirmed} of {n_guessed} guessed"
+            )?;
+        }
         write!(
             f,
             " | context {}/{}]",
@@ -173,6 +205,7 @@ mod tests {
     use super::{Finish, Outcome};
     use crate::json::Object;
     use crate::session::platform::BoardFacts;
+    use llm::lookup::Lookup;
 
     const OUTCOME: Outcome = Outcome {
         finish: Finish::Stop,
@@ -180,6 +213,14 @@ mod tests {
         reused_tokens: 1,
         completion_tokens: 9,
         decode_steps: 9,
+        lookup: Lookup {
+            longest: 4,
+            shortest: 2,
+            guess: 0,
+            n_guesses: 0,
+            n_guessed: 0,
+            n_confirmed: 0,
+        },
         prefill_us: 400_000,
         first_token_us: 450_000,
         decode_us: 300_000,
@@ -227,6 +268,38 @@ mod tests {
         Object::write(&mut text, |object| stopped.write_fields(object, &board))
             .expect("a String takes everything");
         assert!(!text.contains("per_s"), "{text}");
+    }
+
+    #[test]
+    fn guesses_are_shown_when_there_were_any() {
+        let board = BoardFacts::default();
+        let mut guessed = OUTCOME;
+        guessed.lookup.guess = 7;
+        assert!(
+            guessed
+                .status(&board)
+                .to_string()
+                .contains(" | 1.00 tokens per pass, 0 of 0 guessed | context")
+        );
+        guessed.lookup.n_guesses = 2;
+        guessed.lookup.n_guessed = 14;
+        guessed.lookup.n_confirmed = 5;
+        assert_eq!(
+            guessed.status(&board).to_string(),
+            "[30 prompt + 9 answer tokens (1 kept) | prefill 75.0 tok/s, decode 30.0 tok/s | first token 0.45 s \
+             | 2.25 tokens per pass, 5 of 14 guessed | context 40/2048]"
+        );
+        let mut text = String::new();
+        Object::write(&mut text, |object| guessed.write_fields(object, &board))
+            .expect("a String takes everything");
+        assert!(
+            text.contains(r#""guesses":2,"guessed_tokens":14,"confirmed_tokens":5"#),
+            "{text}"
+        );
+        assert!(
+            text.contains(r#""decode_steps":9,"decode_passes":4,"tokens_per_pass":2.25"#),
+            "{text}"
+        );
     }
 
     #[test]

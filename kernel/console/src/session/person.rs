@@ -60,6 +60,7 @@ impl<P: Platform> Shell<'_, P> {
                     self.screen,
                     self.platform.facts(),
                     &self.platform.health(),
+                    &self.settings,
                     model,
                 );
             }

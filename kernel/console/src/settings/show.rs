@@ -29,6 +29,8 @@ impl Settings {
             Setting::RepeatPenalty => write!(out, "{}", self.repeat_penalty),
             Setting::Seed => optional(out, self.seed, "random"),
             Setting::MaxTokens => optional(out, self.max_tokens, "full"),
+            Setting::Guess if self.guess == 0 => out.write_str("off"),
+            Setting::Guess => write!(out, "{}", self.guess),
             Setting::System => optional(
                 out,
                 self.system.as_ref().map(|text| quoted(text)),
@@ -57,6 +59,7 @@ impl Settings {
             Setting::RepeatPenalty => object.field(key, self.repeat_penalty),
             Setting::Seed => object.field(key, self.seed),
             Setting::MaxTokens => object.field(key, self.max_tokens),
+            Setting::Guess => object.field(key, self.guess),
             Setting::System => object.field(key, self.system.as_deref()),
             Setting::Stats => object.field(key, self.stats),
             Setting::Columns => object.field(key, self.columns),

@@ -56,6 +56,7 @@ settings! {
     RepeatPenalty "repeat_penalty" Now   "a number from 0.1 to 10"         "divides the logits of recent tokens; 1 is off";
     Seed          "seed"           Now   "a whole number, or random"       "equal seeds give equal answers";
     MaxTokens     "max_tokens"     Now   "a whole number above 0, or full" "the most tokens of an answer";
+    Guess         "guess"          Now   "off, on, or a whole number up to 7" "guesses tokens that repeat the context, checks several in one pass";
     System        "system"         Reset "any text; empty is none; default is the model's own" "the system prompt";
     Stats         "stats"          Now   "on or off"                       "the line with the numbers after each answer";
     Columns       "columns"        Now   "a whole number from 20 to 1000"  "the width of the terminal";

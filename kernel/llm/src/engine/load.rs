@@ -77,7 +77,8 @@ impl<'a> Engine<'a> {
             weight_bytes,
             type_mix,
             row,
-            tokens: Vec::with_capacity(n_logits),
+            ahead: Vec::with_capacity(n_logits),
+            n_ahead_held: 0,
         })
     }
 }

@@ -1,6 +1,7 @@
 //! The engine: a loaded model, its cache, and the tokens in it.
 
 mod error;
+mod guess;
 mod load;
 mod options;
 
@@ -38,8 +39,10 @@ pub struct Engine<'a> {
     weight_bytes: u64,
     type_mix: Vec<(GgmlType, u64)>,
     row: &'a mut [f32],
-    /// Room for a token and its guess.
-    tokens: Vec<TokenId>,
+    /// The last token that was decoded with a guess, and the guess.
+    ahead: Vec<TokenId>,
+    /// How many of them are held; none when something else was run since.
+    n_ahead_held: usize,
 }
 
 impl<'a> Engine<'a> {
@@ -107,50 +110,6 @@ impl<'a> Engine<'a> {
         Ok(())
     }
 
-    /// Appends one token and checks a guess of what comes after it, all in one batch.
-    ///
-    /// `next` gets the logits after `id`, and then after each guessed token for as long as it returns
-    /// what was guessed; it sees exactly what [`Engine::decode`] would have shown it, token by token.
-    /// Guesses that were not confirmed are forgotten. Returns how many were confirmed.
-    ///
-    /// At most [`LoadOptions::n_logits`]` − 1` guesses are tried, and fewer at the context's end.
-    ///
-    /// # Errors
-    /// As [`Engine::decode`].
-    pub fn decode_with_guess(
-        &mut self,
-        id: TokenId,
-        guess: &[TokenId],
-        cores: &dyn Cores,
-        next: &mut dyn FnMut(&[f32]) -> Option<TokenId>,
-    ) -> Result<usize, EngineError> {
-        self.check(&[id])?;
-        let room = (self.n_logits - 1).min(self.context_len - self.pos() - 1);
-        let guess = &guess[..guess.len().min(room)];
-        if guess.is_empty() {
-            next(self.decode(id, cores)?);
-            return Ok(0);
-        }
-        self.check(guess)?;
-        let first = self.pos();
-        self.tokens.clear();
-        self.tokens.push(id);
-        self.tokens.extend_from_slice(guess);
-        let n = self.tokens.len();
-        self.run_all(cores);
-        let mut confirmed = 0;
-        loop {
-            gather(self.state.logits.get_mut(), n, confirmed, self.row);
-            let chosen = next(self.row);
-            if confirmed == guess.len() || chosen != Some(guess[confirmed]) {
-                break;
-            }
-            confirmed += 1;
-        }
-        self.truncate(first + confirmed + 1);
-        Ok(confirmed)
-    }
-
     /// How many positions hold tokens: where the next one goes.
     pub fn pos(&self) -> usize {
         self.held.len()
@@ -164,6 +123,7 @@ impl<'a> Engine<'a> {
     /// Forgets all positions from `pos` on.
     pub fn truncate(&mut self, pos: usize) {
         self.held.truncate(pos);
+        self.n_ahead_held = 0;
     }
 
     /// Keeps the longest held prefix that `ids` share, but always leaves at least the last of `ids`
@@ -259,13 +219,6 @@ impl<'a> Engine<'a> {
         }
     }
 
-    /// Runs `self.tokens` for the logits of all.
-    fn run_all(&mut self, cores: &dyn Cores) {
-        let tokens = core::mem::take(&mut self.tokens);
-        self.run(&tokens, Logits::All, cores);
-        self.tokens = tokens;
-    }
-
     fn run(&mut self, tokens: &[TokenId], logits: Logits, cores: &dyn Cores) {
         let step = Step {
             tokens,
@@ -276,6 +229,7 @@ impl<'a> Engine<'a> {
         };
         cores.run(&|core| self.model.forward(core, &step));
         self.held.extend_from_slice(tokens);
+        self.n_ahead_held = 0;
     }
 
     fn logits(&mut self) -> &[f32] {

@@ -1,6 +1,5 @@
 //! `pilm generate MODEL --prompt P`
 
-use std::collections::VecDeque;
 use std::io::{self, Write};
 use std::time::Instant;
 
@@ -40,9 +39,17 @@ pub struct Args {
     /// Continue the prompt as it is, without a chat format.
     #[arg(long)]
     raw: bool,
-    /// Guess tokens from what has been said and check them in one batch: the same answer, perhaps sooner.
-    #[arg(long)]
-    guess: bool,
+    /// Guess up to N tokens from what has been said and check them in one pass: the same answer from fewer
+    /// passes where the text repeats itself.
+    #[arg(
+        long,
+        value_name = "N",
+        num_args = 0..=1,
+        default_value_t = 0,
+        default_missing_value = "7",
+        value_parser = clap::builder::RangedU64ValueParser::<usize>::new().range(0..=Lookup::MAX_GUESS as u64)
+    )]
+    guess: usize,
     /// Print the ids of prompt and answer to standard error.
     #[arg(long)]
     show_ids: bool,
@@ -97,16 +104,19 @@ fn answer(session: &mut Session<'_>, args: &Args, settings: Settings) -> Result<
     let (engine, threads) = (&mut session.engine, &session.threads);
 
     let start = Instant::now();
-    let mut ready = VecDeque::from([sampler.sample(engine.prefill(&ids, threads, &|| false)?)]);
+    let mut chosen = sampler.sample(engine.prefill(&ids, threads, &|| false)?);
     let prefill = start.elapsed();
     let (mut out, mut stream) = (io::stdout().lock(), Utf8Stream::new());
-    let mut context = ids.clone();
-    let mut lookup = Lookup::default();
+    let mut made = Vec::new();
+    let mut lookup = Lookup {
+        guess: args.guess,
+        ..Lookup::default()
+    };
     let mut failed = Ok(());
     let start = Instant::now();
-    while context.len() - ids.len() < args.max_tokens {
-        let id = ready.pop_front().flatten().context(NO_NUMBERS)?;
-        context.push(id);
+    while made.len() < args.max_tokens {
+        let id = chosen.context(NO_NUMBERS)?;
+        made.push(id);
         if engine.tokenizer().is_eog(id) {
             break;
         }
@@ -114,34 +124,18 @@ fn answer(session: &mut Session<'_>, args: &Args, settings: Settings) -> Result<
             failed = write!(out, "{text}").and_then(|()| out.flush());
         });
         std::mem::replace(&mut failed, Ok(()))?;
-        if context.len() - ids.len() == args.max_tokens || engine.pos() == engine.context_len() {
+        if made.len() == args.max_tokens || engine.pos() == engine.context_len() {
             break;
         }
-        if ready.is_empty() {
-            let guess = if args.guess {
-                lookup.guess(&context)
-            } else {
-                &[]
-            };
-            let mut before = id;
-            let confirmed = engine.decode_with_guess(id, guess, threads, &mut |logits| {
-                sampler.accept(before);
-                let chosen = sampler.sample(logits);
-                ready.push_back(chosen);
-                before = chosen?;
-                chosen
-            })?;
-            let n_guessed = guess.len();
-            lookup.count(n_guessed, confirmed);
-        }
+        sampler.accept(id);
+        chosen = sampler.sample(engine.decode_guessing(id, &mut lookup, threads)?);
     }
-    let made = &context[ids.len()..];
     let decode = start.elapsed();
     stream.finish(&mut |text| failed = write!(out, "{text}"));
     failed?;
     writeln!(out)?;
     if args.show_ids {
-        eprintln!("prompt {}\nanswer {}", list(&ids), list(made));
+        eprintln!("prompt {}\nanswer {}", list(&ids), list(&made));
     }
     if !args.quiet {
         let rate = |n: usize, time: std::time::Duration| n as f64 / time.as_secs_f64();
@@ -152,14 +146,18 @@ fn answer(session: &mut Session<'_>, args: &Args, settings: Settings) -> Result<
             made.len(),
             rate(steps, decode)
         );
-        if args.guess {
+        if args.guess > 0 {
             let Lookup {
                 n_guesses,
                 n_guessed,
                 n_confirmed,
                 ..
             } = lookup;
-            eprintln!("{n_guesses} guesses of {n_guessed} tokens, {n_confirmed} confirmed");
+            let passes = steps as u64 - n_confirmed;
+            eprintln!(
+                "{n_guesses} guesses of {n_guessed} tokens, {n_confirmed} confirmed; {:.2} tokens per pass",
+                steps as f64 / passes.max(1) as f64
+            );
         }
     }
     Ok(())

@@ -4,7 +4,7 @@ use super::{
     BenchRequest, CompleteRequest, Id, LogitsRequest, MembwRequest, Message, Op, Positions, Prompt,
     Request, RequestError, Sampling,
 };
-use crate::settings::Settings;
+use crate::settings::{self, Setting, Settings};
 use alloc::string::{String, ToString};
 use alloc::vec::Vec;
 use core::fmt;
@@ -79,6 +79,7 @@ fields! {
     top_p: f32,
     min_p: f32,
     repeat_penalty: f32,
+    guess: SettingValue,
     ignore_eos: bool,
     counts: bool,
     top_logits: usize,
@@ -215,12 +216,26 @@ impl Fields {
             top_p: self.top_p.take(),
             min_p: self.min_p.take(),
             repeat_penalty: self.repeat_penalty.take(),
+            guess: self.guess()?,
             ignore_eos: self.ignore_eos.take().unwrap_or(false),
             counts: self.counts.take().unwrap_or(false),
         };
         // The settings know what each value may be.
         sampling.over(&Settings::default())?;
         Ok(sampling)
+    }
+
+    fn guess(&mut self) -> Result<Option<usize>, RequestError> {
+        let Some(SettingValue(word)) = self.guess.take() else {
+            return Ok(None);
+        };
+        let setting = Setting::Guess;
+        settings::guess(&word)
+            .map(Some)
+            .ok_or(RequestError::BadValue {
+                field: setting.key(),
+                allowed: setting.allowed(),
+            })
     }
 
     fn logits(&mut self) -> Result<LogitsRequest, RequestError> {

@@ -85,6 +85,36 @@ fn a_completion_takes_text_a_question_or_ids() {
 }
 
 #[test]
+fn guessing_takes_a_number_or_a_truth_value() {
+    let guess = |value: &str| {
+        let line = format!(r#"{{"op":"complete","ids":[1],"guess":{value}}}"#);
+        match op(&line) {
+            Op::Complete(CompleteRequest { sampling, .. }) => sampling.guess,
+            other => panic!("{other:?}"),
+        }
+    };
+    for (value, n) in [
+        ("true", 7),
+        ("false", 0),
+        ("1", 1),
+        ("7", 7),
+        ("\"off\"", 0),
+    ] {
+        assert_eq!(guess(value), Some(n), "{value}");
+    }
+    let (id, code, reason) = error(r#"{"id":1,"op":"complete","ids":[1],"guess":8}"#);
+    assert_eq!((id, code), (Id::Number(1), "bad_value"));
+    assert!(
+        reason.contains("guess") && reason.contains("up to 7"),
+        "{reason}"
+    );
+    assert_eq!(
+        error(r#"{"op":"complete","ids":[1],"guess":1.5}"#).1,
+        "bad_value"
+    );
+}
+
+#[test]
 fn every_op_is_known_and_needs_what_it_needs() {
     for op in OPS {
         if let Err((_, error)) = Request::parse(format!(r#"{{"op":"{op}"}}"#).as_bytes()) {
