@@ -3,23 +3,41 @@
 //! With `-icount shift=0` one instruction takes one nanosecond of the guest's time, so that the times
 //! that the firmware reports are instruction counts. One core computes; the others sleep in `wfi` and
 //! count nothing. A decoded token includes the choice of the token and its text on the UART.
+//!
+//! Most of the time goes into working in 1024 positions: QEMU runs some 70 million of the kernels'
+//! vector instructions a second, with `-icount` or without. So the context of one position is kept
+//! for the next, and the weight types run side by side.
+
+mod bars;
+mod conversation;
+mod lines;
+pub mod work;
 
 use crate::card::CardFile;
-use crate::session::Session;
 use crate::setup::{emulator, model};
-use crate::speed_page::write_section;
+use crate::speed_page::{read_section, write_section};
 use crate::voice::Voice;
 use crate::workspace::{cargo, output_dir};
 use crate::{card, firmware, image};
-use anyhow::{Context, Result};
+use anyhow::{Context, Result, bail, ensure};
+use conversation::{Conversation, STEPS};
+use lines::Lines;
 use qemu::Machine;
-use serde_json::{Value, json};
-use std::path::PathBuf;
+use std::collections::BTreeSet;
+use std::fs::File;
+use std::io::Read;
+use std::path::{Path, PathBuf};
+use std::sync::Mutex;
+use std::thread;
+use work::{ModelFacts, Work};
 
 /// Length of the prompt whose tokens are counted.
-const PROMPT_TOKENS: u64 = 128;
-/// Decoded tokens that are averaged.
-const STEPS: u64 = 4;
+const PROMPT_TOKENS: usize = 128;
+/// The cores of the board.
+const ALL_CORES: usize = 4;
+/// A GGUF's description is within so many bytes of its start.
+const HEADER_BYTES: u64 = 16 << 20;
+const SECTION: &str = "count";
 
 /// What to count.
 #[derive(clap::Args, Debug)]
@@ -29,10 +47,11 @@ pub struct Options {
         long,
         value_name = "N",
         value_delimiter = ',',
-        default_value = "16,256,1024"
+        default_value = "16,256,1024",
+        value_parser = clap::value_parser!(u16).range(1..=4000)
     )]
-    positions: Vec<u64>,
-    /// Weight types.
+    positions: Vec<u16>,
+    /// Weight types; what is written of the others stays.
     #[arg(
         long,
         value_name = "TYPE",
@@ -46,7 +65,7 @@ pub struct Options {
 }
 
 /// The default model with other weights.
-#[derive(Clone, Copy, Debug, clap::ValueEnum)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, clap::ValueEnum)]
 enum WeightType {
     /// What set-up makes.
     #[value(name = "q8_0")]
@@ -90,75 +109,126 @@ impl WeightType {
     }
 }
 
+/// One model to count, and where.
+struct Job {
+    name: &'static str,
+    machine: Machine,
+    facts: ModelFacts,
+}
+
+/// The description at the start of the model file at `path`.
+fn model_facts(path: &Path) -> Result<ModelFacts> {
+    let file = File::open(path)?;
+    let len_bytes = file.metadata()?.len();
+    let mut header = Vec::new();
+    file.take(HEADER_BYTES).read_to_end(&mut header)?;
+    ModelFacts::parse(&header, len_bytes)
+}
+
 /// Counts, prints, and writes if asked to.
 ///
 /// # Errors
-/// Something cannot be built or made, or the firmware fails.
+/// Something cannot be built or made, the firmware fails, or a count misses its bar.
 pub fn count(options: &Options) -> Result<()> {
     let voice = Voice::new(false);
     emulator::ensure(voice)?;
     let firmware = firmware::build(voice)?;
-    let mut lines = Vec::new();
-    for weight_type in &options.types {
-        let file = CardFile::path("model.gguf", weight_type.file(voice)?);
-        let files = [file];
-        let path = output_dir().join("count.img");
-        image::write_card(voice, &files, Some(card::fitting_size(&files)?), &path)?;
-        let machine = Machine::new(&firmware.image_path)
-            .card(&path)
-            .append("pilm.cores=1")
-            .icount();
-        voice.say(format!("Counting with {} weights", weight_type.name()));
-        let mut session = Session::boot(&machine)?;
-        lines.extend(count_model(
-            &mut session,
-            weight_type.name(),
-            &options.positions,
-        )?);
-    }
-    println!("{}", lines.join("\n"));
+    let types: BTreeSet<_> = options.types.iter().copied().collect();
+    let positions: BTreeSet<_> = options.positions.iter().map(|&p| usize::from(p)).collect();
+    let jobs: Vec<Job> = types
+        .into_iter()
+        .map(|weight_type| prepare(voice, &firmware.image_path, weight_type))
+        .collect::<Result<_>>()?;
+
+    let lines = Mutex::new(Lines::default());
+    let mut failures = count_side_by_side(voice, &jobs, &positions, &lines);
+    let lines = lines.into_inner().expect("no counting thread panicked");
     if options.write {
-        write_section("count", &format!("```\n{}\n```\n", lines.join("\n")))?;
+        // what another run has counted stays, what this one has counted replaces it
+        let mut all = Lines::in_section(&read_section(SECTION)?);
+        all.extend(&lines);
+        write_section(SECTION, &all.section())?;
+    }
+    failures.extend(lines.misses());
+    print!("{lines}");
+    if !failures.is_empty() {
+        bail!("{}", failures.join("\n"));
     }
     Ok(())
 }
 
-fn count_model(session: &mut Session, name: &str, positions: &[u64]) -> Result<Vec<String>> {
-    let mut lines = Vec::new();
-    let mut add = |line: String| {
-        eprintln!("{line}");
-        lines.push(line);
+fn prepare(voice: Voice, kernel: &Path, weight_type: WeightType) -> Result<Job> {
+    let name = weight_type.name();
+    let model = weight_type.file(voice)?;
+    let facts = model_facts(&model).with_context(|| format!("reading {}", model.display()))?;
+    let files = [CardFile::path("model.gguf", model)];
+    let path = output_dir().join(format!("count-{name}.img"));
+    image::write_card(voice, &files, Some(card::fitting_size(&files)?), &path)?;
+    let machine = Machine::new(kernel)
+        .card(&path)
+        .append("pilm.cores=1")
+        .icount();
+    Ok(Job {
+        name,
+        machine,
+        facts,
+    })
+}
+
+/// Runs the jobs, as many at a time as the harness lets QEMUs run; what went wrong.
+fn count_side_by_side(
+    voice: Voice,
+    jobs: &[Job],
+    positions: &BTreeSet<usize>,
+    lines: &Mutex<Lines>,
+) -> Vec<String> {
+    let add = |line: String| {
+        voice.say(&line);
+        lines.lock().expect("no thread panics here").put(&line);
     };
-    let done = run(session, PROMPT_TOKENS, 0)?;
-    let tokens = number(&done, "usage", "prompt_tokens")?;
-    let instructions = number(&done, "timing", "prefill_s")? * 1e9;
-    add(format!(
-        "prefill {name} prompt{PROMPT_TOKENS}: {:.1} M per token",
-        instructions / tokens / 1e6
-    ));
-    for &position in positions {
-        let done = run(session, position, STEPS + 1)?;
-        let steps = number(&done, "timing", "decode_steps")?;
-        let instructions = number(&done, "timing", "decode_s")? * 1e9;
-        add(format!(
-            "decode {name} pos{position}: {:.1} M",
-            instructions / steps / 1e6
-        ));
+    thread::scope(|scope| {
+        let threads: Vec<_> = jobs
+            .iter()
+            .map(|job| scope.spawn(|| count_model(voice, job, positions, &add)))
+            .collect();
+        jobs.iter()
+            .zip(threads)
+            .filter_map(|(job, thread)| {
+                let result = thread.join().expect("counting does not panic");
+                result.err().map(|error| format!("{}: {error:#}", job.name))
+            })
+            .collect()
+    })
+}
+
+fn count_model(
+    voice: Voice,
+    job: &Job,
+    positions: &BTreeSet<usize>,
+    add: &(dyn Fn(String) + Sync),
+) -> Result<()> {
+    let name = job.name;
+    let last = positions.last().copied().context("no position to count")?;
+    let mut conversation = Conversation::start(voice, name, &job.machine)?;
+    conversation.plan(positions, PROMPT_TOKENS);
+    for &position in positions.range(..PROMPT_TOKENS) {
+        add(conversation.decode(position, STEPS)?.line(name, position));
     }
-    Ok(lines)
-}
+    // from an empty context, as the prompt of a first question
+    let instructions = conversation.restart(PROMPT_TOKENS)?;
+    add(lines::prefill(name, PROMPT_TOKENS, instructions));
+    for &position in positions.range(PROMPT_TOKENS..) {
+        add(conversation.decode(position, STEPS)?.line(name, position));
+    }
 
-/// A prompt of `n_ids` tokens in an empty context, and `n_tokens` of an answer.
-fn run(session: &mut Session, n_ids: u64, n_tokens: u64) -> Result<Value> {
-    session.ask(json!({"op": "reset"}))?;
-    // ids that no tokenizer treats specially; which ones does not matter to the count
-    let ids: Vec<u64> = (0..n_ids).map(|i| 1000 + (i * 7919) % 40_000).collect();
-    session.ask(json!({"op": "complete", "ids": ids, "max_tokens": n_tokens,
-        "ignore_eos": true, "temperature": 0}))
-}
-
-fn number(done: &Value, part: &str, field: &str) -> Result<f64> {
-    done[part][field]
-        .as_f64()
-        .with_context(|| format!("the answer has no {part}.{field}: {done}"))
+    let mut checks = Vec::new();
+    for n_cores in [1, ALL_CORES] {
+        conversation.use_cores(n_cores)?;
+        let decoded = conversation.decode(last, 1)?;
+        let work = Work::new(&decoded.cores, n_cores, &job.facts)?;
+        work.lines(name, last).into_iter().for_each(add);
+        checks.extend(work.misses());
+    }
+    ensure!(checks.is_empty(), "{}", checks.join("; "));
+    Ok(())
 }

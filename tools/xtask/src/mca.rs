@@ -4,10 +4,12 @@
 //! 8 products each) or accumulate floats (`fmla`, 4 each). The model knows the pipelines, not caches
 //! and DRAM, and takes the A72 for an A57: figures to compare, not to time by.
 
+mod hot;
+
 use crate::firmware;
 use crate::speed_page::write_section;
 use crate::voice::Voice;
-use anyhow::{Context, Result, ensure};
+use anyhow::{Context, Result, bail, ensure};
 use std::io::Write;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
@@ -15,7 +17,7 @@ use std::process::{Command, Stdio};
 /// LLVM's tools, as Debian names them; without a number where that is the name.
 const VERSIONS: [&str; 6] = ["", "-22", "-21", "-20", "-19", "-18"];
 /// Loops that multiply less often than this per turn are not what a product is made of.
-const FEWEST_PRODUCTS: u64 = 32;
+const FEWEST_PRODUCTS: u64 = 16;
 const TURNS: u64 = 100;
 /// Parts of the names of functions that compute for comparison only.
 const NOT_HOT: [&str; 2] = ["selftest", "scalar"];
@@ -47,6 +49,15 @@ impl Cost {
     pub fn cycles_per_32(&self) -> f64 {
         self.cycles * 32.0 / self.products as f64
     }
+
+    /// Instructions per 32 products, the closing branch included.
+    pub fn instructions_per_32(&self) -> f64 {
+        self.n_instructions() as f64 * 32.0 / self.products as f64
+    }
+
+    fn n_instructions(&self) -> usize {
+        self.site.body.len() + 1
+    }
 }
 
 /// What to look at.
@@ -63,7 +74,7 @@ pub struct Options {
 /// Prints the cost of the hot loops of the kernel, which is built first.
 ///
 /// # Errors
-/// The kernel does not build, or LLVM's tools are missing.
+/// The kernel does not build, LLVM's tools are missing, or a loop misses its bar.
 pub fn mca(options: &Options) -> Result<()> {
     let elf = match &options.elf {
         Some(elf) => elf.clone(),
@@ -86,10 +97,14 @@ pub fn mca(options: &Options) -> Result<()> {
         }
     }
     ensure!(!costs.is_empty(), "no loop of the image multiplies");
-    let table = table(&costs);
-    print!("{table}");
+    let (hot, misses) = hot::table(&costs)?;
+    let text = format!("{hot}\nAll loops:\n\n```\n{}```\n", table(&costs));
+    print!("{text}");
     if options.write {
-        write_section("mca", &format!("```\n{table}```\n"))?;
+        write_section("mca", &text)?;
+    }
+    if !misses.is_empty() {
+        bail!("{}", misses.join("\n"));
     }
     Ok(())
 }
@@ -103,7 +118,7 @@ fn table(costs: &[Cost]) -> String {
         table.push_str(&format!(
             "{:>8} {:>7} {:>8.2} {:>8.2}  {} at {:#x}\n",
             cost.products,
-            cost.site.body.len() + 1,
+            cost.n_instructions(),
             cost.cycles,
             cost.cycles_per_32(),
             cost.site.function,

@@ -4,6 +4,18 @@ use crate::workspace::root;
 use anyhow::{Context, Result};
 use std::fs;
 
+/// What stands between the marks `<!-- name -->` and `<!-- end of name -->` of the page.
+///
+/// # Errors
+/// The page or its marks are missing.
+pub fn read_section(name: &str) -> Result<String> {
+    let path = root().join("docs/speed.md");
+    let page = fs::read_to_string(&path).with_context(|| format!("reading {}", path.display()))?;
+    let (_, text, _) =
+        cut(&page, name).with_context(|| format!("{} has no marks for {name}", path.display()))?;
+    Ok(text.to_owned())
+}
+
 /// Puts `text` between the marks `<!-- name -->` and `<!-- end of name -->` of the page.
 ///
 /// # Errors
@@ -17,13 +29,18 @@ pub fn write_section(name: &str, text: &str) -> Result<()> {
 }
 
 fn with_section(page: &str, name: &str, text: &str) -> Option<String> {
-    let start = format!("<!-- {name} -->\n");
-    let (before, rest) = page.split_once(&start)?;
-    let (_, after) = rest.split_once(&format!("<!-- end of {name} -->"))?;
+    let (before, _, after) = cut(page, name)?;
     let text = text.trim_end();
     Some(format!(
-        "{before}{start}{text}\n<!-- end of {name} -->{after}"
+        "{before}<!-- {name} -->\n{text}\n<!-- end of {name} -->{after}"
     ))
+}
+
+/// The page before the marks, between them, and after them.
+fn cut<'p>(page: &'p str, name: &str) -> Option<(&'p str, &'p str, &'p str)> {
+    let (before, rest) = page.split_once(&format!("<!-- {name} -->\n"))?;
+    let (text, after) = rest.split_once(&format!("<!-- end of {name} -->"))?;
+    Some((before, text, after))
 }
 
 #[cfg(test)]
@@ -38,6 +55,7 @@ mod tests {
             "# Speed\n<!-- count -->\nnew\n<!-- end of count -->\nend\n"
         );
         assert_eq!(with_section(page, "mca", "new"), None);
+        assert_eq!(cut(page, "count").unwrap().1, "old\n");
     }
 
     #[test]

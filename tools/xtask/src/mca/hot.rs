@@ -1,0 +1,179 @@
+//! The loops that decide the speed, beside ggml's, and the bars for them.
+
+use super::Cost;
+use anyhow::{Context, Result};
+
+/// A loop that most of the time goes into.
+struct Hot {
+    title: &'static str,
+    /// Part of the name of the function that it is in.
+    function: &'static str,
+    /// Products per turn, where the function has loops for several numbers of queries.
+    products: Option<u64>,
+    /// Instructions and cycles of ggml's loop for the same, per 32 weights.
+    ggml: Option<(f64, f64)>,
+    /// The most cycles per 32 weights.
+    bar: Option<f64>,
+}
+
+/// ggml's Q8_0 loop; on Armv8.0 it has no other for a prompt.
+const GGML_Q8_0: (f64, f64) = (26.0, 10.5);
+
+const HOT: [Hot; 7] = [
+    Hot {
+        title: "Q8_0, decoded token",
+        function: "mul_quantised::<ops::packed::q8_0::Q8_0, 1>",
+        products: None,
+        ggml: Some(GGML_Q8_0),
+        bar: Some(5.5),
+    },
+    Hot {
+        title: "Q8_0, four tokens of a prompt, each",
+        function: "mul_quantised::<ops::packed::q8_0::Q8_0, 4>",
+        products: None,
+        ggml: Some(GGML_Q8_0),
+        bar: Some(5.0),
+    },
+    Hot {
+        title: "Q4_1, decoded token",
+        function: "mul_quantised::<ops::packed::q4_1::Q4_1, 1>",
+        products: None,
+        ggml: None,
+        bar: None,
+    },
+    Hot {
+        title: "Q4_1, four tokens of a prompt, each",
+        function: "mul_quantised::<ops::packed::q4_1::Q4_1, 4>",
+        products: None,
+        ggml: None,
+        bar: None,
+    },
+    Hot {
+        title: "F16, decoded token",
+        function: "mul_float::<ops::packed::float::F16, 1>",
+        products: None,
+        ggml: None,
+        bar: None,
+    },
+    Hot {
+        title: "F16, four tokens of a prompt, each",
+        function: "mul_float::<ops::packed::float::F16, 4>",
+        products: None,
+        ggml: None,
+        bar: None,
+    },
+    Hot {
+        title: "attention, f16 keys and values, three query heads, each",
+        function: "attention::attend::<ops::kv_format::KvF16>",
+        products: Some(192),
+        ggml: None,
+        bar: None,
+    },
+];
+
+impl Hot {
+    /// Its main loop: that with the most products per turn, the dearest of several.
+    fn find<'c>(&self, costs: &'c [Cost]) -> Result<&'c Cost> {
+        costs
+            .iter()
+            .filter(|cost| cost.site.function.contains(self.function))
+            .filter(|cost| self.products.is_none_or(|n| n == cost.products))
+            .max_by(|a, b| {
+                let by_cycles = a.cycles_per_32().total_cmp(&b.cycles_per_32());
+                a.products.cmp(&b.products).then(by_cycles)
+            })
+            .with_context(|| {
+                format!(
+                    "the image has no such loop: {} in {}",
+                    self.title, self.function
+                )
+            })
+    }
+}
+
+/// A Markdown table of them, and the bars that are missed.
+///
+/// # Errors
+/// A loop is not in the image.
+pub fn table(costs: &[Cost]) -> Result<(String, Vec<String>)> {
+    let mut table =
+        "| per 32 products | instructions | cycles | ggml: instructions | cycles | bar: cycles |\n\
+                     |---|---|---|---|---|---|\n"
+            .to_owned();
+    let mut misses = Vec::new();
+    for hot in &HOT {
+        let cost = hot.find(costs)?;
+        let cycles = cost.cycles_per_32();
+        let or_dash = |text: Option<String>| text.unwrap_or_else(|| "–".to_owned());
+        table.push_str(&format!(
+            "| {} | {:.1} | {cycles:.2} | {} | {} | {} |\n",
+            hot.title,
+            cost.instructions_per_32(),
+            or_dash(
+                hot.ggml
+                    .map(|(instructions, _)| format!("{instructions:.0}"))
+            ),
+            or_dash(hot.ggml.map(|(_, cycles)| format!("{cycles:.1}"))),
+            or_dash(hot.bar.map(|bar| format!("≤ {bar:.1}"))),
+        ));
+        if let Some(bar) = hot.bar.filter(|bar| cycles > *bar) {
+            misses.push(format!(
+                "{}: {cycles:.2} cycles per 32 products, more than {bar:.1}",
+                hot.title
+            ));
+        }
+    }
+    Ok((table, misses))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::Loop;
+    use super::*;
+
+    fn cost(function: &str, products: u64, cycles: f64) -> Cost {
+        let site = Loop {
+            function: function.to_owned(),
+            addr: 0x8_0000,
+            body: vec!["nop".to_owned(); 9],
+        };
+        Cost {
+            site,
+            cycles,
+            products,
+        }
+    }
+
+    fn all() -> Vec<Cost> {
+        HOT.iter()
+            .map(|hot| cost(hot.function, hot.products.unwrap_or(64), 8.0))
+            .collect()
+    }
+
+    #[test]
+    fn the_main_loop_of_each_function_is_shown() {
+        let mut costs = all();
+        costs.push(cost(HOT[0].function, 32, 1.0));
+        costs.push(cost(HOT[0].function, 64, 9.0));
+        let (table, misses) = table(&costs).unwrap();
+        assert!(
+            table.contains("| Q8_0, decoded token | 5.0 | 4.50 | 26 | 10.5 | ≤ 5.5 |"),
+            "{table}"
+        );
+        assert_eq!(table.lines().count(), 2 + HOT.len());
+        assert_eq!(misses, [""; 0]);
+    }
+
+    #[test]
+    fn a_missed_bar_and_a_missing_loop_are_told() {
+        let mut costs = all();
+        costs[1].cycles = 12.0;
+        let (_, misses) = table(&costs).unwrap();
+        assert_eq!(
+            misses,
+            ["Q8_0, four tokens of a prompt, each: 6.00 cycles per 32 products, more than 5.0"]
+        );
+        costs.remove(2);
+        assert!(table(&costs).is_err());
+    }
+}
