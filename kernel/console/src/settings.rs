@@ -263,6 +263,7 @@ fn unquoted(text: &str) -> &str {
 #[cfg(test)]
 mod tests {
     use super::{KvType, Setting, SettingError, Settings};
+    use llm::sampler;
 
     #[test]
     fn every_setting_reads_back_what_it_shows() {
@@ -313,6 +314,20 @@ mod tests {
             Err(SettingError::Unknown { .. })
         ));
         assert_eq!(settings, Settings::default());
+    }
+
+    #[test]
+    fn what_is_said_to_be_allowed_is() {
+        for (setting, range) in [
+            (Setting::Temperature, sampler::Settings::TEMPERATURE),
+            (Setting::MinP, sampler::Settings::MIN_P),
+            (Setting::RepeatPenalty, sampler::Settings::REPEAT_PENALTY),
+        ] {
+            let said = format!("a number from {} to {}", range.start(), range.end());
+            assert_eq!(setting.allowed(), said);
+        }
+        let said = format!("a number above 0, up to {}", sampler::Settings::TOP_P.end());
+        assert_eq!(Setting::TopP.allowed(), said);
     }
 
     #[test]

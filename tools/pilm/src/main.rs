@@ -44,11 +44,5 @@ fn main() -> ExitCode {
         Command::Synth(args) => commands::synth::run(&args),
         Command::Tokenize(args) => commands::tokenize::run(&args),
     };
-    match result {
-        Ok(()) => ExitCode::SUCCESS,
-        Err(e) => {
-            eprintln!("pilm: {e:#}");
-            ExitCode::FAILURE
-        }
-    }
+    stdout::exit_code("pilm", result)
 }

@@ -1,6 +1,7 @@
 //! The program, called as a person calls it, on synthetic models.
 
 use std::fs;
+use std::io;
 use std::path::PathBuf;
 use std::process::{Command, Output};
 
@@ -69,6 +70,28 @@ fn inspect_shows_shape_tokenizer_and_types() {
 }
 
 #[test]
+fn a_reader_that_leaves_ends_the_program_without_a_word() {
+    let folder = Folder::with_model("closed", &Shape::llama_tied(), GgmlType::Q8_0);
+    for args in [
+        "inspect model.gguf",
+        "tokenize model.gguf abc",
+        "logits model.gguf --ids 40,300",
+        "generate model.gguf --prompt abc --max-tokens 4",
+    ] {
+        let (reader, writer) = io::pipe().unwrap();
+        drop(reader);
+        let output = Command::new(env!("CARGO_BIN_EXE_pilm"))
+            .args(args.split(' '))
+            .current_dir(&folder.0)
+            .stdout(writer)
+            .output()
+            .unwrap();
+        assert_eq!(String::from_utf8_lossy(&output.stderr), "", "{args}");
+        assert_eq!(output.status.code(), Some(128 + 13), "{args}");
+    }
+}
+
+#[test]
 fn quantize_then_logits_give_the_quantised_models_checksum() {
     let folder = Folder::with_model("quantize", &Shape::llama_tied(), GgmlType::F32);
     folder.printed(&["quantize", "model.gguf", "q8.gguf", "--type", "q8_0"]);
@@ -103,6 +126,8 @@ fn generate_repeats_itself_for_a_seed() {
     };
     let greedy = ask(&[]);
     assert_eq!(greedy, ask(&["--threads", "3"]));
+    assert_eq!(greedy, ask(&["--guess"]));
+    assert_eq!(greedy, ask(&["--guess=3"]));
     assert!(greedy.trim().len() > 5, "{greedy:?}");
     let drawn = ask(&["--temperature", "1", "--seed", "7"]);
     assert_eq!(drawn, ask(&["--temperature", "1", "--seed", "7"]));
@@ -227,9 +252,9 @@ fn bad_input_is_one_clear_line() {
                 "--prompt",
                 "x",
                 "--temperature",
-                "-1",
+                "5.1",
             ],
-            "temperature",
+            "temperature is 5.1; choose a number from 0 to 5",
         ),
     ] {
         let said = folder.refused(args);

@@ -39,9 +39,9 @@ const FOREIGN_PREFIXES: [&str; 5] = ["cblas_", "openblas", "__libc_", "__cxa_", 
 pub fn audit() -> Result<()> {
     let voice = Voice::new(false);
     let packages = packages(&metadata()?)?;
-    println!("{} packages in the kernel:", packages.len());
+    stdout::line!("{} packages in the kernel:", packages.len())?;
     for package in &packages {
-        println!("  {} {}", package.name, package.version);
+        stdout::line!("  {} {}", package.name, package.version)?;
     }
     let native: Vec<_> = packages.iter().filter(|p| p.is_native()).collect();
     if let Some(package) = native.first() {
@@ -50,16 +50,16 @@ pub fn audit() -> Result<()> {
             package.name
         );
     }
-    println!("none of them links a native library");
+    stdout::line!("none of them links a native library")?;
 
     let firmware = firmware::build(voice)?;
     let elf = fs::read(&firmware.elf)?;
     let symbols = symbols(&elf)?;
     check_symbols(&symbols)?;
-    println!(
+    stdout::line!(
         "{} symbols in the image: none undefined, none of a C library, a C runtime or a BLAS",
         symbols.len()
-    );
+    )?;
     Ok(())
 }
 

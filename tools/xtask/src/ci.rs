@@ -13,7 +13,7 @@ const BOARD_PACKAGES: [&str; 8] = [
     "boot", "kernel", "console", "drivers", "images", "llm", "ops", "storage",
 ];
 /// The others.
-const HOST_PACKAGES: [&str; 4] = ["pilm", "qemu", "tests", "xtask"];
+const HOST_PACKAGES: [&str; 5] = ["pilm", "qemu", "stdout", "tests", "xtask"];
 
 /// A question to the default model, and the answer that 8-bit weights give at temperature 0.
 const QUESTION: &str = "What is gravity?";

@@ -150,7 +150,7 @@ pub fn count(options: &Options) -> Result<()> {
         write_section(SECTION, &all.section())?;
     }
     failures.extend(lines.misses());
-    print!("{lines}");
+    stdout::text!("{lines}")?;
     if !failures.is_empty() {
         bail!("{}", failures.join("\n"));
     }

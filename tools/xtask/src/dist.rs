@@ -20,8 +20,8 @@ pub fn dist() -> Result<()> {
     let firmware = firmware::build(Voice::new(false))?;
     let dir = output_dir().join("dist");
     let sums = write(&dir, &firmware_files(&firmware))?;
-    print!("{sums}");
-    println!("{}", dir.display());
+    stdout::text!("{sums}")?;
+    stdout::line!("{}", dir.display())?;
     Ok(())
 }
 

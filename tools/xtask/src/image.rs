@@ -59,9 +59,9 @@ pub fn image(options: &Options) -> Result<()> {
         .unwrap_or_else(|| output_dir().join("sd.img"));
     let size = write_card(voice, &files, options.sd_size, &out)?;
     for file in &files {
-        println!("{:>12} {}", file.len_bytes()?, file.name);
+        stdout::line!("{:>12} {}", file.len_bytes()?, file.name)?;
     }
-    println!("{}: a card of {} MiB", out.display(), size >> 20);
+    stdout::line!("{}: a card of {} MiB", out.display(), size >> 20)?;
     if options.no_board_files {
         voice
             .say("It boots in QEMU; a board needs the Raspberry Pi's firmware files beside these.");

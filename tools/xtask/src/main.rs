@@ -40,13 +40,7 @@ enum Command {
 }
 
 fn main() -> ExitCode {
-    match dispatch(Cli::parse().command) {
-        Ok(()) => ExitCode::SUCCESS,
-        Err(error) => {
-            eprintln!("error: {error:#}");
-            ExitCode::FAILURE
-        }
-    }
+    stdout::exit_code("error", dispatch(Cli::parse().command))
 }
 
 fn dispatch(command: Command) -> Result<()> {

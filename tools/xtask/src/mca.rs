@@ -99,7 +99,7 @@ pub fn mca(options: &Options) -> Result<()> {
     ensure!(!costs.is_empty(), "no loop of the image multiplies");
     let (hot, misses) = hot::table(&costs)?;
     let text = format!("{hot}\nAll loops:\n\n```\n{}```\n", table(&costs));
-    print!("{text}");
+    stdout::text!("{text}")?;
     if options.write {
         write_section("mca", &text)?;
     }

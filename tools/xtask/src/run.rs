@@ -151,7 +151,7 @@ fn answer(voice: Voice, pi: Qemu, request: Value) -> Result<()> {
         true => anyhow!("{error}; the firmware started with\n{start}"),
         false => error,
     })?;
-    println!();
+    stdout::line!()?;
     let usage = &done["usage"];
     voice.say(format!(
         "[{} prompt tokens, {} answer tokens, ended by {}]",
@@ -182,7 +182,7 @@ fn demo(voice: Voice, mut pi: Qemu) -> Result<()> {
     show_until_prompt(&mut pi)?;
     pi.send_line(DEMO_QUESTION)?;
     let answer = show_until_prompt(&mut pi)?;
-    println!();
+    stdout::line!()?;
     ensure!(
         answer.contains(" answer tokens"),
         "there was no answer: the reason is above"
@@ -204,11 +204,11 @@ fn show_until_prompt(pi: &mut Qemu) -> Result<String> {
         if let Some(end) = line.iter().rposition(|&byte| byte == b'\n') {
             let whole: Vec<u8> = line.drain(..=end).collect();
             let whole = as_shown(&String::from_utf8_lossy(&whole));
-            println!("{whole}");
+            stdout::line!("{whole}")?;
             said.push_str(&whole);
         }
         if is_done {
-            print!("{}", String::from_utf8_lossy(&line));
+            stdout::text!("{}", String::from_utf8_lossy(&line))?;
             return Ok(said);
         }
         if Instant::now() > deadline {

@@ -3,7 +3,7 @@
 use crate::session::PROMPT;
 use anyhow::{Context, Result};
 use qemu::Qemu;
-use std::io::{self, IsTerminal, Read, Write};
+use std::io::{self, IsTerminal, Read};
 use std::process::{Command, Stdio};
 use std::sync::mpsc::{Receiver, TryRecvError, channel};
 use std::thread;
@@ -70,10 +70,7 @@ pub fn attach(pi: &mut Qemu, question: &str) -> Result<()> {
 /// # Errors
 /// Stdout's.
 pub fn show(bytes: &[u8]) -> Result<()> {
-    let mut out = io::stdout().lock();
-    out.write_all(bytes)?;
-    out.flush()?;
-    Ok(())
+    Ok(stdout::write_bytes(bytes)?)
 }
 
 /// Looks for a text that everything before ends with.

@@ -1,5 +1,7 @@
 //! The table: names, values, meanings.
 
+use llm::sampler;
+
 macro_rules! settings {
     ($($name:ident $key:literal $when:ident $allowed:literal $about:literal;)*) => {
         /// One setting.
@@ -85,10 +87,10 @@ impl Setting {
     /// Whether a number is in this setting's range.
     pub fn allows(self, value: f32) -> bool {
         match self {
-            Self::Temperature => (0.0..=5.0).contains(&value),
-            Self::TopP => value > 0.0 && value <= 1.0,
-            Self::MinP => (0.0..=1.0).contains(&value),
-            Self::RepeatPenalty => (0.1..=10.0).contains(&value),
+            Self::Temperature => sampler::Settings::TEMPERATURE.contains(&value),
+            Self::TopP => sampler::Settings::TOP_P.contains(&value),
+            Self::MinP => sampler::Settings::MIN_P.contains(&value),
+            Self::RepeatPenalty => sampler::Settings::REPEAT_PENALTY.contains(&value),
             _ => true,
         }
     }

@@ -1,6 +1,7 @@
 //! How tokens are chosen.
 
 use core::fmt;
+use core::ops::RangeInclusive;
 
 /// Settings of a [`super::Sampler`].
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -34,6 +35,14 @@ impl Settings {
         seed: 0,
     };
 
+    /// What `temperature` may be.
+    pub const TEMPERATURE: RangeInclusive<f32> = 0.0..=5.0;
+    /// What `top_p` may be: anything above 0, up to 1.
+    pub const TOP_P: RangeInclusive<f32> = f32::MIN_POSITIVE..=1.0;
+    /// What `min_p` may be.
+    pub const MIN_P: RangeInclusive<f32> = 0.0..=1.0;
+    /// What `repeat_penalty` may be.
+    pub const REPEAT_PENALTY: RangeInclusive<f32> = 0.1..=10.0;
     /// Most tokens that the penalty can look at.
     pub const MAX_REPEAT_LAST_N: usize = 4096;
 
@@ -43,24 +52,23 @@ impl Settings {
     /// The first setting that is out of its range.
     pub fn check(&self) -> Result<(), SettingsError> {
         let ranges = [
-            ("temperature", self.temperature, 0.0, 100.0),
-            ("top_p", self.top_p, f32::MIN_POSITIVE, 1.0),
-            ("min_p", self.min_p, 0.0, 1.0),
-            ("repeat_penalty", self.repeat_penalty, 0.01, 100.0),
+            ("temperature", self.temperature, Self::TEMPERATURE),
+            ("top_p", self.top_p, Self::TOP_P),
+            ("min_p", self.min_p, Self::MIN_P),
+            ("repeat_penalty", self.repeat_penalty, Self::REPEAT_PENALTY),
             (
                 "repeat_last_n",
                 self.repeat_last_n as f32,
-                0.0,
-                Self::MAX_REPEAT_LAST_N as f32,
+                0.0..=Self::MAX_REPEAT_LAST_N as f32,
             ),
         ];
-        for (name, value, min, max) in ranges {
-            if !(min..=max).contains(&value) {
+        for (name, value, range) in ranges {
+            if !range.contains(&value) {
                 return Err(SettingsError {
                     name,
                     value,
-                    min,
-                    max,
+                    min: *range.start(),
+                    max: *range.end(),
                 });
             }
         }

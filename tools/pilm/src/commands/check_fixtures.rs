@@ -41,15 +41,17 @@ pub fn run(args: &Args) -> Result<()> {
         let tokenizer = args.dir.join(format!("tokenizer-bpe512-{kind}"));
         let checks = check(&path, &tokenizer, &mut logits_of).with_context(|| name.to_string())?;
         if args.markdown {
-            print_table(&name, &checks);
+            print_table(&name, &checks)?;
         } else {
-            checks.iter().for_each(|check| print_line(&name, check));
+            checks
+                .iter()
+                .try_for_each(|check| print_line(&name, check))?;
         }
         n += checks.len();
         failed += checks.iter().filter(|check| !check.passed()).count();
     }
     ensure!(failed == 0, "{failed} of {n} comparisons fail");
-    println!("{n} comparisons pass.");
+    stdout::line!("{n} comparisons pass.")?;
     Ok(())
 }
 
@@ -83,24 +85,24 @@ fn shown(check: &Check) -> String {
     }
 }
 
-fn print_line(model: &str, check: &Check) {
+fn print_line(model: &str, check: &Check) -> Result<(), stdout::Error> {
     let verdict = if check.passed() { "pass" } else { "FAIL" };
     let (sequence, what) = (&check.sequence, check.what.name());
-    println!(
+    stdout::line!(
         "{model:16} {sequence:9} {what:25} {:>8} {verdict} ({})",
         shown(check),
         check.demand()
-    );
+    )
 }
 
 /// One row per comparison, one column per sequence; a mistake's cell has the other
 /// implementation's cosine and argmax share in brackets.
-fn print_table(model: &str, checks: &[Check]) {
+fn print_table(model: &str, checks: &[Check]) -> Result<(), stdout::Error> {
     let mut sequences: Vec<&str> = checks.iter().map(|c| c.sequence.as_str()).collect();
     sequences.sort_unstable();
     sequences.dedup();
-    println!("**{model}**\n\n| comparison | {} |", sequences.join(" | "));
-    println!("|---{}|", "|---".repeat(sequences.len()));
+    stdout::line!("**{model}**\n\n| comparison | {} |", sequences.join(" | "))?;
+    stdout::line!("|---{}|", "|---".repeat(sequences.len()))?;
     let mut seen: Vec<What> = Vec::new();
     for what in checks.iter().map(|c| c.what) {
         if seen.contains(&what) {
@@ -113,13 +115,13 @@ fn print_table(model: &str, checks: &[Check]) {
                 .find(|c| c.what == what && c.sequence == *sequence);
             found.map_or(String::new(), cell)
         });
-        println!(
+        stdout::line!(
             "| {} | {} |",
             what.name(),
             cells.collect::<Vec<_>>().join(" | ")
-        );
+        )?;
     }
-    println!();
+    stdout::line!()
 }
 
 fn cell(check: &Check) -> String {

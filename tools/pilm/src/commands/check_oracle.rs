@@ -55,13 +55,13 @@ pub fn run(args: &Args) -> Result<()> {
         ..LoadOptions::default()
     };
     if args.markdown {
-        println!(
+        stdout::line!(
             "| {} |\n|{}",
             COLUMNS.join(" | "),
             "---|".repeat(COLUMNS.len())
-        );
+        )?;
     } else {
-        println!("{}", columns(&COLUMNS.map(String::from)));
+        stdout::line!("{}", columns(&COLUMNS.map(String::from)))?;
     }
     let model = &args.model;
     with_session(
@@ -118,9 +118,9 @@ fn check(
             optional(report.kl),
         ];
         if args.markdown {
-            println!("| {} |", row.join(" | "));
+            stdout::line!("| {} |", row.join(" | "))?;
         } else {
-            println!("{}", columns(&row));
+            stdout::line!("{}", columns(&row))?;
         }
         let failures = report.failures(gates);
         let prefix = if args.markdown {
@@ -128,9 +128,9 @@ fn check(
         } else {
             "    FAIL: "
         };
-        failures
-            .iter()
-            .for_each(|failure| println!("{prefix}{failure}"));
+        for failure in &failures {
+            stdout::line!("{prefix}{failure}")?;
+        }
         if let Some(kl) = report
             .kl
             .filter(|_| report.n_tokens >= Gates::KL_MIN_TOKENS)
@@ -141,13 +141,13 @@ fn check(
         failed += usize::from(!failures.is_empty());
     }
     ensure!(n > 0, "no prompt has that name");
-    println!();
+    stdout::line!()?;
     if pooled.n() > 0 {
         let (kl, limit) = (pooled.mean(), Gates::MAX_POOLED_KL);
-        println!("mean KL over all positions of the long prompts: {kl:.5}.");
+        stdout::line!("mean KL over all positions of the long prompts: {kl:.5}.")?;
         ensure!(kl <= limit, "mean KL {kl:.5} is above {limit}");
     }
     ensure!(failed == 0, "{failed} of {n} prompts fail");
-    println!("{n} prompts pass.");
+    stdout::line!("{n} prompts pass.")?;
     Ok(())
 }

@@ -1,6 +1,5 @@
 //! `pilm generate MODEL --prompt P`
 
-use std::io::{self, Write};
 use std::time::Instant;
 
 use anyhow::{Context, Result, ensure};
@@ -45,6 +44,7 @@ pub struct Args {
         long,
         value_name = "N",
         num_args = 0..=1,
+        require_equals = true,
         default_value_t = 0,
         default_missing_value = "7",
         value_parser = clap::builder::RangedU64ValueParser::<usize>::new().range(0..=Lookup::MAX_GUESS as u64)
@@ -106,7 +106,7 @@ fn answer(session: &mut Session<'_>, args: &Args, settings: Settings) -> Result<
     let start = Instant::now();
     let mut chosen = sampler.sample(engine.prefill(&ids, threads, &|| false)?);
     let prefill = start.elapsed();
-    let (mut out, mut stream) = (io::stdout().lock(), Utf8Stream::new());
+    let mut stream = Utf8Stream::new();
     let mut made = Vec::new();
     let mut lookup = Lookup {
         guess: args.guess,
@@ -121,7 +121,7 @@ fn answer(session: &mut Session<'_>, args: &Args, settings: Settings) -> Result<
             break;
         }
         stream.push(engine.tokenizer().decode_bytes(id), &mut |text| {
-            failed = write!(out, "{text}").and_then(|()| out.flush());
+            failed = stdout::text!("{text}");
         });
         std::mem::replace(&mut failed, Ok(()))?;
         if made.len() == args.max_tokens || engine.pos() == engine.context_len() {
@@ -131,9 +131,9 @@ fn answer(session: &mut Session<'_>, args: &Args, settings: Settings) -> Result<
         chosen = sampler.sample(engine.decode_guessing(id, &mut lookup, threads)?);
     }
     let decode = start.elapsed();
-    stream.finish(&mut |text| failed = write!(out, "{text}"));
+    stream.finish(&mut |text| failed = stdout::text!("{text}"));
     failed?;
-    writeln!(out)?;
+    stdout::line!()?;
     if args.show_ids {
         eprintln!("prompt {}\nanswer {}", list(&ids), list(&made));
     }

@@ -1,7 +1,6 @@
 //! `pilm inspect MODEL`
 
 use std::collections::BTreeMap;
-use std::io::{self, Write};
 use std::path::PathBuf;
 
 use anyhow::{Context, Result};
@@ -24,37 +23,33 @@ pub struct Args {
 
 /// Runs the subcommand.
 pub fn run(args: &Args) -> Result<()> {
-    let mut out = io::stdout().lock();
     let name = args.model.display();
     let mut source = FileSource::open(&args.model).with_context(|| format!("opening {name}"))?;
     let header = gguf::read_header(&mut source).with_context(|| name.to_string())?;
     let gguf = Gguf::parse(&header, source.len_bytes())?;
-    writeln!(
-        out,
+    stdout::line!(
         "file         {name}, {:.1} MB, GGUF v{}",
         megabytes(source.len_bytes()),
         gguf.version()
     )?;
     if let Some(name) = gguf.optional_str("general.name")? {
-        writeln!(out, "name         {}", plain(name))?;
+        stdout::line!("name         {}", plain(name))?;
     }
     let config = Config::from_gguf(&gguf).with_context(|| name.to_string())?;
     let tokenizer = Tokenizer::from_gguf(&gguf).with_context(|| name.to_string())?;
-    print_config(&mut out, &config)?;
-    print_tokenizer(&mut out, &tokenizer)?;
-    writeln!(
-        out,
+    print_config(&config)?;
+    print_tokenizer(&tokenizer)?;
+    stdout::line!(
         "chat         {}",
         ChatTemplate::from_gguf(&gguf)?.family().name()
     )?;
-    print_types(&mut out, &gguf)?;
-    writeln!(
-        out,
+    print_types(&gguf)?;
+    stdout::line!(
         "per token    {:.1} MB of weights are read",
         megabytes(bytes_per_token(&gguf))
     )?;
     if args.all {
-        print_all(&mut out, &gguf)?;
+        print_all(&gguf)?;
     }
     Ok(())
 }
@@ -63,9 +58,8 @@ fn megabytes(bytes: u64) -> f64 {
     bytes as f64 / 1e6
 }
 
-fn print_config(out: &mut impl Write, config: &Config) -> io::Result<()> {
-    writeln!(
-        out,
+fn print_config(config: &Config) -> Result<(), stdout::Error> {
+    stdout::line!(
         "model        {}: {} layers, dim {}, hidden {}, {} heads of {}, {} KV heads",
         config.architecture.name(),
         config.n_layers,
@@ -85,19 +79,19 @@ fn print_config(out: &mut impl Write, config: &Config) -> io::Result<()> {
         (false, 1.0) => String::new(),
         (false, factor) => format!(", linear scaling by {factor}"),
     };
-    writeln!(
-        out,
+    stdout::line!(
         "constants    context {}, rope theta {}{implied}{scaling}, rms_norm eps {:e}",
-        config.max_seq_len, config.rope_theta, config.rms_norm_eps
+        config.max_seq_len,
+        config.rope_theta,
+        config.rms_norm_eps
     )?;
     Ok(())
 }
 
-fn print_tokenizer(out: &mut impl Write, tokenizer: &Tokenizer) -> io::Result<()> {
+fn print_tokenizer(tokenizer: &Tokenizer) -> Result<(), stdout::Error> {
     let text = |id| String::from_utf8_lossy(tokenizer.decode_bytes(id)).into_owned();
     let ends: Vec<String> = tokenizer.eog_ids().iter().map(|id| text(*id)).collect();
-    writeln!(
-        out,
+    stdout::line!(
         "tokenizer    {}, {} tokens, answers end with {}",
         tokenizer.description(),
         tokenizer.vocab_size(),
@@ -111,7 +105,7 @@ fn print_tokenizer(out: &mut impl Write, tokenizer: &Tokenizer) -> io::Result<()
 }
 
 /// One line per type: how many tensors, how many weights, how many bytes.
-fn print_types(out: &mut impl Write, gguf: &Gguf<'_>) -> io::Result<()> {
+fn print_types(gguf: &Gguf<'_>) -> Result<(), stdout::Error> {
     let mut types: BTreeMap<&str, (usize, u64, u64)> = BTreeMap::new();
     for tensor in gguf.tensors() {
         let (count, elements, bytes) = types.entry(tensor.ggml_type.name()).or_default();
@@ -121,14 +115,12 @@ fn print_types(out: &mut impl Write, gguf: &Gguf<'_>) -> io::Result<()> {
     }
     for (name, (count, elements, bytes)) in types {
         let (millions, size) = (elements as f64 / 1e6, megabytes(bytes));
-        writeln!(
-            out,
+        stdout::line!(
             "weights      {name}: {count} tensors, {millions:.2} M weights, {size:.1} MB"
         )?;
     }
     let tied = gguf.tensor("output.weight").is_none();
-    writeln!(
-        out,
+    stdout::line!(
         "output       {}",
         if tied {
             "tied to the embedding"
@@ -153,16 +145,15 @@ fn bytes_per_token(gguf: &Gguf<'_>) -> u64 {
     }
 }
 
-fn print_all(out: &mut impl Write, gguf: &Gguf<'_>) -> io::Result<()> {
-    writeln!(out)?;
+fn print_all(gguf: &Gguf<'_>) -> Result<(), stdout::Error> {
+    stdout::line!()?;
     for (key, value) in gguf.iter() {
-        writeln!(out, "{} = {}", plain(key), shown(&value))?;
+        stdout::line!("{} = {}", plain(key), shown(&value))?;
     }
-    writeln!(out)?;
+    stdout::line!()?;
     for tensor in gguf.tensors() {
         let dims: Vec<String> = tensor.dims.iter().map(u64::to_string).collect();
-        writeln!(
-            out,
+        stdout::line!(
             "{:40} {:5} {}",
             plain(tensor.name),
             tensor.ggml_type.name(),

@@ -55,10 +55,13 @@ pub fn run(args: &Args) -> Result<()> {
                 }
                 None => None,
             };
-            let (mut written, mut last) = (Ok(()), 0);
+            let (mut shown, mut written, mut last) = (Ok(()), Ok(()), 0);
             session.prefill(&ids, 0, &mut |pos, logits| {
                 last = crc32c_f32(logits);
-                println!(
+                if shown.is_err() {
+                    return;
+                }
+                shown = stdout::line!(
                     "{pos:5} id {:6} argmax {:6} crc32c {last:08x}",
                     ids[pos],
                     argmax(logits)
@@ -69,8 +72,9 @@ pub fn run(args: &Args) -> Result<()> {
                     written = npy::write_values(out, logits);
                 }
             })?;
+            shown?;
             written?;
-            println!("crc32c of the last position's logits: {last:08x}");
+            stdout::line!("crc32c of the last position's logits: {last:08x}")?;
             Ok(())
         },
     )

@@ -88,13 +88,13 @@ pub fn run(args: &Args) -> Result<()> {
     let (base_label, labels) = labels.split_at(base.len());
     let results = measure(args, &text, base.first_mut(), sessions, labels)?;
     if args.markdown {
-        print_table(base_label.first(), labels, &results);
+        print_table(base_label.first(), labels, &results)?;
     } else {
         for (label, result) in labels.iter().zip(&results) {
             if results.len() > 1 {
-                println!("{}, {} keys and values", label.model, label.kv);
+                stdout::line!("{}, {} keys and values", label.model, label.kv)?;
             }
-            print(result);
+            print(result)?;
         }
     }
     Ok(())
@@ -144,11 +144,11 @@ fn measure<'a>(
         "the text has {} tokens, less than one chunk",
         ids.len()
     );
-    println!(
+    stdout::line!(
         "{} tokens, {n_chunks} chunks of {}",
         ids.len(),
         args.context
-    );
+    )?;
     let mut csv = match &args.per_chunk {
         Some(path) => Some(Csv::create(path)?),
         None => None,
@@ -217,33 +217,34 @@ impl Csv {
     }
 }
 
-fn print(result: &Perplexity) {
-    println!(
+fn print(result: &Perplexity) -> Result<(), stdout::Error> {
+    stdout::line!(
         "perplexity   {:.4} ± {:.4} over {} tokens (mean nll {:.6})",
         result.value(),
         result.standard_error(),
         result.nll.n(),
         result.nll.mean()
-    );
+    )?;
     if let Some(versus) = &result.versus_base {
         let nll = &versus.nll_difference;
-        println!(
+        stdout::line!(
             "base         {:.4} (mean nll {:.6})",
             versus.nll.mean().exp(),
             versus.nll.mean()
-        );
-        println!(
+        )?;
+        stdout::line!(
             "Δ nll        {:.6} ± {:.6}",
             nll.mean(),
             nll.standard_error()
-        );
-        println!(
+        )?;
+        stdout::line!(
             "KL           {:.6} ± {:.6}",
             versus.kl.mean(),
             versus.kl.standard_error()
-        );
-        println!("same top 1   {:.5}", versus.top1.mean());
+        )?;
+        stdout::line!("same top 1   {:.5}", versus.top1.mean())?;
     }
+    Ok(())
 }
 
 const COLUMNS: &str = "\
@@ -251,26 +252,32 @@ const COLUMNS: &str = "\
 |---|---|---|---|---|---|";
 
 /// One row a model, the base's first.
-fn print_table(base: Option<&Label>, labels: &[Label], results: &[Perplexity]) {
-    println!("\n{COLUMNS}");
+fn print_table(
+    base: Option<&Label>,
+    labels: &[Label],
+    results: &[Perplexity],
+) -> Result<(), stdout::Error> {
+    stdout::line!("\n{COLUMNS}")?;
     let versus = results.first().and_then(|result| result.versus_base);
     if let (Some(base), Some(versus)) = (base, versus) {
         let (value, error) = (value_of(&versus.nll), standard_error(&versus.nll));
-        println!(
+        stdout::line!(
             "| {} | {} | {value:.4} ± {error:.4} | | | |",
-            base.model, base.kv
-        );
+            base.model,
+            base.kv
+        )?;
     }
     for (label, result) in labels.iter().zip(results) {
-        println!(
+        stdout::line!(
             "| {} | {} | {:.4} ± {:.4} | {} |",
             label.model,
             label.kv,
             result.value(),
             result.standard_error(),
             result.versus_base.as_ref().map_or(" | | ".into(), distance)
-        );
+        )?;
     }
+    Ok(())
 }
 
 /// The cells of the distance from the base run.

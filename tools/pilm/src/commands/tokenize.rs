@@ -52,11 +52,11 @@ pub fn run(args: &Args) -> Result<()> {
         return check(&tokenizer, golden);
     }
     for id in tokenizer.encode(args.text.as_deref().unwrap_or_default(), args.special) {
-        println!(
+        stdout::line!(
             "{:6} {:?}",
             id.0,
             String::from_utf8_lossy(tokenizer.decode_bytes(id))
-        );
+        )?;
     }
     Ok(())
 }
@@ -77,18 +77,18 @@ fn check(tokenizer: &Tokenizer, path: &Path) -> Result<()> {
     for item in &golden.items {
         let ids = tokenizer.encode(&item.text, true);
         let as_text = tokenizer.encode(&item.text, false);
-        equal += usize::from(report(&item.text, &ids, &item.ids));
+        equal += usize::from(report(&item.text, &ids, &item.ids)?);
         if knows_as_text {
             let wanted = item.ids_specials_as_text.as_ref().unwrap_or(&item.ids);
-            equal_as_text += usize::from(report(&item.text, &as_text, wanted));
+            equal_as_text += usize::from(report(&item.text, &as_text, wanted)?);
         }
         restored += usize::from(tokenizer.decode(&as_text) == item.text.as_bytes());
     }
-    println!("{equal} of {n} texts have the stored ids");
+    stdout::line!("{equal} of {n} texts have the stored ids")?;
     if knows_as_text {
-        println!("{equal_as_text} of {n} with special tokens' names as text");
+        stdout::line!("{equal_as_text} of {n} with special tokens' names as text")?;
     }
-    println!("{restored} of {n} decode to the same text");
+    stdout::line!("{restored} of {n} decode to the same text")?;
     ensure!(
         equal == n && (equal_as_text == n || !knows_as_text),
         "ids differ from {name}"
@@ -97,17 +97,17 @@ fn check(tokenizer: &Tokenizer, path: &Path) -> Result<()> {
 }
 
 /// Whether the ids are equal; prints the first place where they are not.
-fn report(text: &str, found: &[TokenId], wanted: &[u32]) -> bool {
+fn report(text: &str, found: &[TokenId], wanted: &[u32]) -> Result<bool, stdout::Error> {
     let found: Vec<u32> = found.iter().map(|id| id.0).collect();
     if found == wanted {
-        return true;
+        return Ok(true);
     }
     let at = found.iter().zip(wanted).take_while(|(a, b)| a == b).count();
     let rest = |ids: &[u32]| ids.iter().skip(at).take(8).copied().collect::<Vec<u32>>();
-    println!(
+    stdout::line!(
         "{text:?}: at {at} {:?} instead of {:?}",
         rest(&found),
         rest(wanted)
-    );
-    false
+    )?;
+    Ok(false)
 }
