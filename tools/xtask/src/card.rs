@@ -8,7 +8,7 @@
 //! The same files give the same bytes: serial numbers and time stamps are fixed. The image
 //! is sparse: a 4 GiB card takes the room of its files. QEMU wants a power of two as its size.
 
-use anyhow::{Context, Result, bail, ensure};
+use anyhow::{Context, Result, ensure};
 use fatfs::{Date, DateTime, FatType, FileSystem, FormatVolumeOptions, FsOptions, Time};
 use fscommon::{BufStream, StreamSlice};
 use std::fs::File;
@@ -93,14 +93,17 @@ impl CardFile {
     /// Its length.
     ///
     /// # Errors
-    /// It is a file of the host and cannot be read.
+    /// It is a file of the host and cannot be read, or is no file but a folder.
     pub fn len_bytes(&self) -> Result<u64> {
         match &self.contents {
             Contents::Bytes(bytes) => Ok(bytes.len() as u64),
-            Contents::Path(path) => Ok(path
-                .metadata()
-                .with_context(|| format!("reading {}", path.display()))?
-                .len()),
+            Contents::Path(path) => {
+                let name = path.display();
+                let metadata = path.metadata();
+                let metadata = metadata.with_context(|| format!("reading {name}"))?;
+                ensure!(metadata.is_file(), "{name} is not a file");
+                Ok(metadata.len())
+            }
         }
     }
 
@@ -139,25 +142,43 @@ pub fn fitting_size(files: &[CardFile]) -> Result<u64> {
     Ok((wanted + overhead).next_power_of_two().max(MIN_BYTES))
 }
 
-/// Writes the image of a card of `size_bytes` with `files` to `path`; `progress` gets the bytes copied so far.
+/// Checks that a card of `size_bytes` is possible and has room for `files`.
 ///
 /// # Errors
-/// The size is not a power of two or below [`MIN_BYTES`], the files do not fit, or the host's disk fails.
-pub fn write(
-    path: &Path,
-    size_bytes: u64,
-    files: &[CardFile],
-    progress: &mut dyn FnMut(u64),
-) -> Result<()> {
+/// The size is not a power of two, below [`MIN_BYTES`] or too large for FAT32, or the files do not fit.
+pub fn check_size(size_bytes: u64, files: &[CardFile]) -> Result<()> {
     ensure!(
         size_bytes.is_power_of_two() && size_bytes >= MIN_BYTES,
         "a card of {size_bytes} bytes is not possible: the size must be a power of two from {MIN_BYTES} up"
+    );
+    ensure!(
+        total_sectors(size_bytes).is_some(),
+        "FAT32 cannot describe a card of {size_bytes} bytes"
     );
     let needed = fitting_size(files)?;
     ensure!(
         needed <= size_bytes,
         "the files do not fit on a card of {size_bytes} bytes: take one of {needed}"
     );
+    Ok(())
+}
+
+/// Sectors of the partition.
+fn total_sectors(size_bytes: u64) -> Option<u32> {
+    u32::try_from(size_bytes / SECTOR - PARTITION_START).ok()
+}
+
+/// Writes the image of a card of `size_bytes` with `files` to `path`; `progress` gets the bytes copied so far.
+///
+/// # Errors
+/// Those of [`check_size`], or the host's disk fails.
+pub fn write(
+    path: &Path,
+    size_bytes: u64,
+    files: &[CardFile],
+    progress: &mut dyn FnMut(u64),
+) -> Result<()> {
+    check_size(size_bytes, files)?;
     let mut image = File::options()
         .read(true)
         .write(true)
@@ -222,14 +243,11 @@ fn partition(image: &File, size_bytes: u64) -> Result<StreamSlice<&File>> {
 }
 
 fn format(image: &File, size_bytes: u64) -> Result<()> {
-    let sectors = size_bytes / SECTOR - PARTITION_START;
-    let Ok(total_sectors) = u32::try_from(sectors) else {
-        bail!("FAT32 cannot describe a card of {size_bytes} bytes");
-    };
+    let sectors = total_sectors(size_bytes).context("the size has been checked")?;
     let options = FormatVolumeOptions::new()
         .fat_type(FatType::Fat32)
-        .bytes_per_cluster(cluster_bytes(sectors))
-        .total_sectors(total_sectors)
+        .bytes_per_cluster(cluster_bytes(sectors.into()))
+        .total_sectors(sectors)
         .volume_id(SERIAL)
         .volume_label(*b"PILM       ");
     fatfs::format_volume(BufStream::new(partition(image, size_bytes)?), options)?;
@@ -354,7 +372,7 @@ mod tests {
     #[test]
     fn sizes_that_qemu_refuses_are_refused_here() {
         let path = scratch("odd.img");
-        for size in [MIN_BYTES / 2, MIN_BYTES + SECTOR, 3 * MIN_BYTES] {
+        for size in [MIN_BYTES / 2, MIN_BYTES + SECTOR, 3 * MIN_BYTES, 1 << 50] {
             assert!(write(&path, size, &[], &mut |_| {}).is_err());
         }
     }
@@ -364,6 +382,13 @@ mod tests {
         let files = [CardFile::bytes("m.gguf", vec![0; MIN_BYTES as usize])];
         let error = write(&scratch("full.img"), MIN_BYTES, &files, &mut |_| {}).unwrap_err();
         assert!(error.to_string().contains("134217728"));
+    }
+
+    #[test]
+    fn a_folder_is_no_file() {
+        let folder = CardFile::path("m.gguf", scratch("x").parent().unwrap());
+        let error = folder.len_bytes().unwrap_err();
+        assert!(error.to_string().ends_with("is not a file"), "{error}");
     }
 
     #[test]

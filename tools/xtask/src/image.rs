@@ -38,6 +38,7 @@ pub struct Options {
 /// The kernel does not build, a file is missing, or the card cannot be written.
 pub fn image(options: &Options) -> Result<()> {
     let voice = Voice::new(false);
+    check_first(&options.models, options.sd_size)?;
     let board = match (&options.board_files, options.no_board_files) {
         (Some(dir), _) => board_files::in_folder(dir)?,
         (None, true) => Vec::new(),
@@ -47,10 +48,6 @@ pub fn image(options: &Options) -> Result<()> {
         [] if !options.no_model => vec![model::ensure(voice)?],
         models => models.to_vec(),
     };
-    // before the build: a wrong name is told at once
-    for model in &models {
-        CardFile::path("model", model).len_bytes()?;
-    }
     let firmware = firmware::build(voice)?;
     let files = all_files(board, &firmware, &models)?;
     let out = options
@@ -69,6 +66,33 @@ pub fn image(options: &Options) -> Result<()> {
         voice.say("docs/flash.md says how it gets onto a card.");
     }
     Ok(())
+}
+
+/// What can be known before anything is installed or built: that `models` are files with names that FAT can
+/// hold, and have room on a card of `sd_size` bytes.
+///
+/// # Errors
+/// One cannot be read, is no file, or has no usable name; the size is not possible or too small.
+pub fn check_first(models: &[PathBuf], sd_size: Option<u64>) -> Result<()> {
+    let mut files = Vec::new();
+    for model in models {
+        let file = CardFile::path(file_name(model)?, model);
+        file.len_bytes()?;
+        files.push(file);
+    }
+    match sd_size {
+        Some(size) => card::check_size(size, &files),
+        None => Ok(()),
+    }
+}
+
+/// The name that a model has on the card: its own.
+///
+/// # Errors
+/// It has none, or none that FAT can hold.
+pub fn file_name(model: &Path) -> Result<&str> {
+    let name = model.file_name().and_then(|name| name.to_str());
+    name.with_context(|| format!("{} has no usable file name", model.display()))
 }
 
 /// Everything on the card: what the board starts from, what this project makes, the models.
@@ -99,10 +123,7 @@ pub fn firmware_files(firmware: &Firmware) -> Vec<CardFile> {
 /// # Errors
 /// The model cannot be read, or has a name that FAT cannot hold.
 pub fn model_files(model: &Path) -> Result<[CardFile; 2]> {
-    let name = model
-        .file_name()
-        .and_then(|name| name.to_str())
-        .with_context(|| format!("{} has no usable file name", model.display()))?;
+    let name = file_name(model)?;
     let checksum = format!("{:08x}  {name}\n", crc32c(model)?);
     Ok([
         CardFile::path(name, model),
@@ -215,6 +236,32 @@ mod tests {
             ]
         );
         assert!(files.iter().all(|file| file.len_bytes().unwrap() > 0));
+    }
+
+    #[test]
+    fn what_cannot_be_is_told_first() {
+        let dir = output_dir().join("image-first-tests");
+        fs::create_dir_all(&dir).unwrap();
+        let model = dir.join("m.gguf");
+        fs::write(&model, "GGUF").unwrap();
+        let big = dir.join("big.gguf");
+        fs::File::create(&big).unwrap().set_len(80 << 20).unwrap();
+        let told = |models: &[&PathBuf], size| {
+            let models: Vec<_> = models.iter().map(|&model| model.clone()).collect();
+            check_first(&models, size).map_err(|error| error.to_string())
+        };
+        assert_eq!(told(&[&model], Some(64 << 20)), Ok(()));
+        assert_eq!(told(&[&model, &big], None), Ok(()));
+        for (models, size, says) in [
+            (&[&dir][..], None, "is not a file"),
+            (&[&dir.join("none.gguf")], None, "reading"),
+            (&[&model], Some(65 << 20), "must be a power of two"),
+            (&[], Some(1 << 20), "must be a power of two"),
+            (&[&model, &big], Some(64 << 20), "do not fit"),
+        ] {
+            let error = told(models, size).unwrap_err();
+            assert!(error.contains(says), "{error}");
+        }
     }
 
     #[test]

@@ -7,11 +7,12 @@ use crate::terminal::Watch;
 use crate::voice::Voice;
 use crate::workspace::output_dir;
 use crate::{firmware, image, terminal};
-use anyhow::{Context, Result, anyhow, bail, ensure};
+use anyhow::{Result, anyhow, bail, ensure};
+use llm::sampler;
 use qemu::{Machine, Qemu};
 use serde_json::{Map, Value, json};
 use std::fs;
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 use std::process;
 use std::time::{Duration, Instant};
 
@@ -60,14 +61,13 @@ pub struct Options {
 /// Something that is needed cannot be made or installed, the firmware does not come up, or it answers with an error.
 pub fn run(options: &Options) -> Result<()> {
     let voice = Voice::new(options.quiet);
+    image::check_first(options.model.as_slice(), options.sd_size)?;
     emulator::ensure(voice)?;
     let model = match &options.model {
         Some(model) => model.clone(),
         None => model::ensure(voice)?,
     };
-    let model = CardFile::path(&file_name(&model)?, &model);
-    // before the build: a wrong name is told at once
-    model.len_bytes()?;
+    let model = CardFile::path(image::file_name(&model)?, &model);
     let firmware = firmware::build(voice)?;
     let card = RunCard::new()?;
     let mut files = image::firmware_files(&firmware);
@@ -84,18 +84,14 @@ pub fn run(options: &Options) -> Result<()> {
 
 fn parse_temperature(text: &str) -> Result<f32> {
     let temperature: f32 = text.parse()?;
+    let range = sampler::Settings::TEMPERATURE;
     ensure!(
-        (0.0..=5.0).contains(&temperature),
-        "a temperature is 0 to 5"
+        range.contains(&temperature),
+        "a temperature is {} to {}",
+        range.start(),
+        range.end()
     );
     Ok(temperature)
-}
-
-fn file_name(model: &Path) -> Result<String> {
-    let name = model.file_name().and_then(|name| name.to_str());
-    Ok(name
-        .with_context(|| format!("{} has no usable file name", model.display()))?
-        .to_owned())
 }
 
 impl Options {
@@ -164,11 +160,23 @@ fn answer(voice: Voice, pi: Qemu, request: Value) -> Result<()> {
 
 /// What a terminal shows of `text` in the end: of a line that is written over, its last state.
 fn as_shown(text: &str) -> String {
+    let text = without_escapes(text);
     let lines = text.trim().lines().map(|line| {
         let mut states = line.split('\r').map(str::trim_end);
         states.rfind(|state| !state.is_empty()).unwrap_or_default()
     });
     lines.collect::<Vec<_>>().join("\n")
+}
+
+/// `text` without control sequences (ECMA-48: ESC, `[`, parameters up to a byte from `@` to `~`).
+fn without_escapes(text: &str) -> String {
+    let mut pieces = text.split("\x1b[");
+    let mut plain = pieces.next().unwrap_or_default().to_owned();
+    for piece in pieces {
+        let end = piece.find(|c| matches!(c, '@'..='~'));
+        plain.push_str(end.map_or("", |end| &piece[end + 1..]));
+    }
+    plain
 }
 
 /// Types a question as a person would; the console is the person's, if there is one.
@@ -247,6 +255,12 @@ mod tests {
     fn a_line_that_is_written_over_is_shown_once() {
         let text = "\r\nPiLM\r\nloading 1 of 2  \rloading 2 of 2  \r\n";
         assert_eq!(as_shown(text), "PiLM\nloading 2 of 2");
+    }
+
+    #[test]
+    fn what_steers_a_terminal_is_left_out() {
+        let text = "no card\r\n\x1b[?2004hready\x1b[1;31m!\x1b[0m\x1b[";
+        assert_eq!(as_shown(text), "no card\nready!");
     }
 
     #[test]
