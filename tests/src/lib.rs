@@ -3,6 +3,7 @@
 //! * [`boot`]: the firmware, built once per test program, in a machine
 //! * [`card`]: cards with any contents, good and bad
 //! * [`host`]: the same engine on the host, for comparison
+//! * [`requests`]: what a program asks, and the events that answer
 //! * [`monitor`]: the hand that pulls cards out and pushes them in
 
 #![forbid(unsafe_code)]
@@ -11,3 +12,4 @@ pub mod boot;
 pub mod card;
 pub mod host;
 pub mod monitor;
+pub mod requests;

@@ -8,20 +8,11 @@ use std::time::Duration;
 use tests::boot::{assert_clean_log, boot, machine, session};
 use tests::card::{Card, MODEL};
 use tests::host;
+use tests::requests::events;
 use xtask::card::CardFile;
 use xtask::session::{PROMPT, Session};
 
 const REPLY: Duration = Duration::from_secs(300);
-
-fn events(pi: &mut Session, request: Value) -> Vec<Value> {
-    let mut events = Vec::new();
-    pi.ask_with(request, &mut |event| {
-        events.push(event.clone());
-        Ok(())
-    })
-    .unwrap_or_else(|error| panic!("{error:#}"));
-    events
-}
 
 fn type_line(pi: &mut Session, line: &str) -> String {
     pi.qemu().send_line(line).unwrap();

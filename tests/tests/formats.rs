@@ -4,13 +4,13 @@ use ops::GgmlType::{self, BF16, F16, F32, Q4_0, Q4_1, Q4_K, Q5_0, Q5_1, Q5_K, Q6
 use pilm::editable::Editable;
 use pilm::gguf_writer::Value as Metadata;
 use pilm::synth::{self, Shape, Vocabulary};
-use serde_json::{Value, json};
+use serde_json::json;
 use std::collections::BTreeSet;
 use tests::boot::{assert_clean_log, boot};
 use tests::card::Card;
 use tests::host;
+use tests::requests::events;
 use xtask::card::CardFile;
-use xtask::session::Session;
 
 const TYPES: [GgmlType; 11] = [
     F32, F16, BF16, Q8_0, Q4_0, Q4_1, Q5_0, Q5_1, Q4_K, Q5_K, Q6_K,
@@ -109,18 +109,6 @@ fn of_sentence_piece() -> Vec<Model> {
             }
         })
         .collect()
-}
-
-/// The events of a request, the last one included.
-fn events(session: &mut Session, request: Value) -> Vec<Value> {
-    let mut events = Vec::new();
-    session
-        .ask_with(request, &mut |event| {
-            events.push(event.clone());
-            Ok(())
-        })
-        .unwrap_or_else(|error| panic!("{error:#}"));
-    events
 }
 
 #[test]

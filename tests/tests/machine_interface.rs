@@ -6,6 +6,7 @@ use serde_json::{Value, json};
 use std::time::Duration;
 use tests::boot::{assert_clean_log, boot};
 use tests::card::{Card, MODEL};
+use tests::requests::events;
 use xtask::session::Session;
 
 const REPLY: Duration = Duration::from_secs(60);
@@ -14,17 +15,6 @@ fn start() -> (Card, Session) {
     let card = Card::with_model(&Shape::llama_grouped(), GgmlType::Q8_0);
     let pi = boot(&card);
     (card, pi)
-}
-
-/// The events of a request, the last one included.
-fn events(pi: &mut Session, request: Value) -> Vec<Value> {
-    let mut events = Vec::new();
-    pi.ask_with(request, &mut |event| {
-        events.push(event.clone());
-        Ok(())
-    })
-    .unwrap_or_else(|error| panic!("{error:#}"));
-    events
 }
 
 /// Sends a line as it is; the next event.

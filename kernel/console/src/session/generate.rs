@@ -4,8 +4,10 @@ use super::inbox::Inbox;
 use super::model::Model;
 use super::outcome::{Finish, Outcome};
 use super::platform::{Phase, Platform};
+use super::seat::Seat;
+use super::shell::Shell;
 use crate::Utf8Stream;
-use crate::json::{LogitsRequest, Positions};
+use crate::json::{Id, LogitsRequest, Positions};
 use crate::settings::Settings;
 use alloc::string::String;
 use core::cell::RefCell;
@@ -118,11 +120,36 @@ impl fmt::Display for Failure {
 
 impl core::error::Error for Failure {}
 
-/// Generates.
-///
-/// # Errors
-/// [`Failure`]; the model then holds what was worked in.
-pub(super) fn generate<P: Platform>(
+impl<P: Platform> Shell<'_, P> {
+    /// Generates what `plan` says for request `id`; Ctrl-C and an abort of that request stop it.
+    ///
+    /// # Errors
+    /// [`Failure`]; the model then holds what was worked in.
+    pub(super) fn generate(
+        &self,
+        id: Id,
+        settings: &Settings,
+        plan: &Plan<'_>,
+        seat: &mut Seat<'_>,
+        sink: &mut dyn Sink,
+    ) -> Result<Outcome, Failure> {
+        let mut sampler = seat.sampler(settings, plan.seed);
+        self.inbox.borrow_mut().begin(id);
+        let done = generate(
+            self.platform,
+            settings,
+            &mut *seat.model,
+            &self.inbox,
+            plan,
+            &mut sampler,
+            sink,
+        );
+        self.inbox.borrow_mut().end();
+        done
+    }
+}
+
+fn generate<P: Platform>(
     platform: &P,
     settings: &Settings,
     model: &mut dyn Model,

@@ -169,6 +169,7 @@ fn describe(source: &mut dyn ModelSource, file: &str) -> Result<ModelFacts, Load
         format: type_mix(matrices().map(|tensor| (tensor.ggml_type, tensor.len_bytes))),
         parameters: gguf.tensors().map(|tensor| tensor.n_elements()).sum(),
         tensor_bytes: gguf.tensors().map(|tensor| tensor.len_bytes).sum(),
+        bytes_per_token: gguf.bytes_per_token(),
         trained_len: config.max_seq_len,
         attention_pieces: config.n_layers * config.n_kv_heads,
         vocab_size: config.vocab_size,
@@ -315,7 +316,6 @@ fn sit_down<'e, P: Platform>(
         kv: engine.kv_type().name(),
         template: (family != Family::Raw).then(|| family.name()),
         tokenizer: engine.tokenizer().description(),
-        bytes_per_token: facts.tensor_bytes,
         load_bytes: source.len_bytes(),
         load_us: platform.now_us().saturating_sub(started),
         ..facts

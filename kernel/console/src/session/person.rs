@@ -1,7 +1,7 @@
 //! What a person typed, and the answer.
 
 use super::answer::ToPerson;
-use super::generate::{Failure, Plan, generate};
+use super::generate::{Failure, Plan};
 use super::info;
 use super::load;
 use super::outcome::Finish;
@@ -246,7 +246,6 @@ impl<P: Platform> Shell<'_, P> {
     ) -> Result<Vec<TokenId>, Failure> {
         let settings = self.settings.clone();
         let seed = self.seed(&settings);
-        let mut sampler = seat.sampler(&settings, seed);
         let plan = Plan {
             prompt,
             max_tokens: settings.max_tokens.unwrap_or(usize::MAX),
@@ -260,18 +259,7 @@ impl<P: Platform> Shell<'_, P> {
             screen: self.screen,
             ids: Vec::with_capacity(seat.model.context_len() + 1),
         };
-        self.inbox.borrow_mut().begin(Id::None);
-        let done = generate(
-            self.platform,
-            &settings,
-            &mut *seat.model,
-            &self.inbox,
-            &plan,
-            &mut sampler,
-            &mut sink,
-        );
-        self.inbox.borrow_mut().end();
-        let outcome = done?;
+        let outcome = self.generate(Id::None, &settings, &plan, seat, &mut sink)?;
         self.screen.put("\n");
         if settings.stats {
             say!(self.screen, "{}", outcome.status(self.platform.facts()));

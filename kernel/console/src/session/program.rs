@@ -2,7 +2,7 @@
 
 use super::answer::ToProgram;
 use super::events::Events;
-use super::generate::{Plan, generate};
+use super::generate::Plan;
 use super::info;
 use super::load;
 use super::platform::Platform;
@@ -194,7 +194,6 @@ impl<P: Platform> Shell<'_, P> {
             Err(error) => return refuse(&events, &error),
         };
         let seed = self.seed(&settings);
-        let mut sampler = seat.sampler(&settings, seed);
         let plan = Plan {
             prompt,
             max_tokens: settings.max_tokens.unwrap_or(usize::MAX),
@@ -204,22 +203,11 @@ impl<P: Platform> Shell<'_, P> {
             logits,
             counts: sampling.counts,
         };
-        self.inbox.borrow_mut().begin(id.clone());
         let mut sink = ToProgram {
             events,
             wanted: logits,
         };
-        let done = generate(
-            self.platform,
-            &settings,
-            &mut *seat.model,
-            &self.inbox,
-            &plan,
-            &mut sampler,
-            &mut sink,
-        );
-        self.inbox.borrow_mut().end();
-        match done {
+        match self.generate(id.clone(), &settings, &plan, seat, &mut sink) {
             Ok(outcome) => events.event("done", |event| {
                 outcome.write_fields(event, self.platform.facts())
             }),

@@ -210,6 +210,20 @@ fn a_program_gets_exactly_one_end_per_request() {
 }
 
 #[test]
+fn a_token_reads_one_row_of_an_embedding_that_is_not_the_head() {
+    for (shape, row_bytes) in [(Shape::llama_tied(), 0), (Shape::llama_untied(), 68)] {
+        let model = synth::bytes(&shape, GgmlType::Q8_0);
+        let steps = vec![Step::Type(b"{\"op\":\"info\"}\n")];
+        let mut board = Board::new(vec![("tiny.gguf", model)], steps);
+        board.options = Some("quiet = on");
+        let events = events(&board.play().0);
+        let of = |field: &str| events[0]["model"][field].as_u64().expect("a number");
+        let rest = of("tensor_bytes") - of("bytes_per_token");
+        assert_eq!(rest, (of("vocab_size") - 1) * row_bytes, "{}", shape.name);
+    }
+}
+
+#[test]
 fn logits_do_not_depend_on_how_the_prompt_is_worked_in() {
     let all = program(vec![Step::Type(
         br#"{"op":"complete","ids":[5,6,7,8],"max_tokens":0,"logits_crc32c":true,"top_logits":2,"logits_positions":"all"}

@@ -37,7 +37,6 @@ impl<'a> Engine<'a> {
         let config = Config::from_gguf(&gguf)?;
         check_shapes(&config)?;
         let tokenizer = Tokenizer::from_gguf(&gguf)?;
-        let type_mix = type_mix(&gguf);
         let chat = ChatTemplate::from_gguf(&gguf)?;
         let before = arena.free_bytes();
         let mut tensors = weights::load(&gguf, &config, source, &mut arena, cores, progress)?;
@@ -75,27 +74,11 @@ impl<'a> Engine<'a> {
             batch,
             n_logits,
             weight_bytes,
-            type_mix,
             row,
             ahead: Vec::with_capacity(n_logits),
             n_ahead_held: 0,
         })
     }
-}
-
-fn type_mix(gguf: &Gguf<'_>) -> Vec<(GgmlType, u64)> {
-    let mut mix: Vec<(GgmlType, u64)> = Vec::new();
-    for tensor in gguf.tensors() {
-        match mix
-            .iter_mut()
-            .find(|(ggml_type, _)| *ggml_type == tensor.ggml_type)
-        {
-            Some((_, bytes)) => *bytes += tensor.len_bytes,
-            None => mix.push((tensor.ggml_type, tensor.len_bytes)),
-        }
-    }
-    mix.sort_by_key(|(_, bytes)| core::cmp::Reverse(*bytes));
-    mix
 }
 
 /// Floats keep a float model's logits; everything else is coarser than halves.

@@ -7,7 +7,6 @@ mod options;
 
 use alloc::vec::Vec;
 
-use ops::GgmlType;
 use ops::lanes::flat;
 use ops::parallel::Cores;
 
@@ -37,7 +36,6 @@ pub struct Engine<'a> {
     batch: usize,
     n_logits: usize,
     weight_bytes: u64,
-    type_mix: Vec<(GgmlType, u64)>,
     row: &'a mut [f32],
     /// The last token that was decoded with a guess, and the guess.
     ahead: Vec<TokenId>,
@@ -163,11 +161,6 @@ impl<'a> Engine<'a> {
     /// The model's chat format.
     pub fn chat(&self) -> &ChatTemplate {
         &self.chat
-    }
-
-    /// The types of the file's tensors and how many bytes each has, most first.
-    pub fn type_mix(&self) -> &[(GgmlType, u64)] {
-        &self.type_mix
     }
 
     /// How keys and values are stored.

@@ -77,6 +77,21 @@ impl<'a> Gguf<'a> {
     pub fn tensor(&self, name: &str) -> Option<&TensorInfo<'a>> {
         self.tensors.get(name)
     }
+
+    /// Bytes that one decoded token reads: every tensor, and of an embedding that is not the output
+    /// matrix too one row.
+    pub fn bytes_per_token(&self) -> u64 {
+        let all: u64 = self.tensors().map(|tensor| tensor.len_bytes).sum();
+        match (
+            self.tensor("output.weight"),
+            self.tensor("token_embd.weight"),
+        ) {
+            (Some(_), Some(embedding)) => {
+                all - embedding.len_bytes + embedding.len_bytes / embedding.rows().max(1)
+            }
+            _ => all,
+        }
+    }
 }
 
 impl<'a> Deref for Gguf<'a> {

@@ -46,7 +46,7 @@ pub fn run(args: &Args) -> Result<()> {
     print_types(&gguf)?;
     stdout::line!(
         "per token    {:.1} MB of weights are read",
-        megabytes(bytes_per_token(&gguf))
+        megabytes(gguf.bytes_per_token())
     )?;
     if args.all {
         print_all(&gguf)?;
@@ -129,20 +129,6 @@ fn print_types(gguf: &Gguf<'_>) -> Result<(), stdout::Error> {
         }
     )?;
     Ok(())
-}
-
-/// Bytes that one decoded token reads: every tensor, and of an untied embedding one row.
-fn bytes_per_token(gguf: &Gguf<'_>) -> u64 {
-    let all: u64 = gguf.tensors().map(|t| t.len_bytes).sum();
-    match (
-        gguf.tensor("output.weight"),
-        gguf.tensor("token_embd.weight"),
-    ) {
-        (Some(_), Some(embedding)) => {
-            all - embedding.len_bytes + embedding.len_bytes / embedding.rows()
-        }
-        _ => all,
-    }
 }
 
 fn print_all(gguf: &Gguf<'_>) -> Result<(), stdout::Error> {
