@@ -5,6 +5,7 @@ use core::ops::Range;
 use ops::activations::{Activations, FloatChunk, QuantPair, TILE};
 use ops::arena::{Arena, OutOfMemory};
 use ops::lanes::F32x4;
+use ops::matrix::Kernels;
 use ops::parallel::{Core, Own, Private, Shared};
 use ops::{Matrix, dispatch};
 
@@ -47,6 +48,8 @@ pub struct RunState<'a> {
     float1: Private<'a, FloatChunk<1>>,
     float4: Private<'a, FloatChunk<TILE>>,
     counts: Private<'a, [u64; 8]>,
+    /// What multiplies.
+    pub kernels: Kernels,
 }
 
 impl<'a> RunState<'a> {
@@ -88,6 +91,7 @@ impl<'a> RunState<'a> {
             float1: Private::new(arena.slice(widest / 16 * n_cores)?, n_cores),
             float4: Private::new(arena.slice(widest / 16 * tiles * n_cores)?, n_cores),
             counts: Private::new(arena.slice(n_cores)?, n_cores),
+            kernels: Kernels::default(),
         })
     }
 
@@ -102,6 +106,7 @@ impl<'a> RunState<'a> {
             float4: core.private(&self.float4),
             counts: core.private(&self.counts),
             n_tokens: 0,
+            kernels: self.kernels,
         }
     }
 
@@ -141,6 +146,7 @@ pub struct Scratch<'s> {
     float4: Own<'s, FloatChunk<TILE>>,
     counts: Own<'s, [u64; 8]>,
     n_tokens: usize,
+    kernels: Kernels,
 }
 
 impl Scratch<'_> {
@@ -157,7 +163,7 @@ impl Scratch<'_> {
     /// Puts `vector` in as token `t` of the activations, in the forms that `stack` wants.
     pub fn put(&mut self, t: usize, stack: &[&Matrix<'_>]) {
         let cols = stack[0].cols();
-        if stack.iter().any(|w| w.wants_quantised()) {
+        if stack.iter().any(|w| self.kernels.want_quantised(w)) {
             let (blocks, len) = (cols / 32, cols.div_ceil(64));
             if self.n_tokens == 1 {
                 dispatch::quantize(&self.vector, blocks, &mut self.quant1[..len], 0);
@@ -166,7 +172,7 @@ impl Scratch<'_> {
                 dispatch::quantize(&self.vector, blocks, tile, t % TILE);
             }
         }
-        if stack.iter().any(|w| !w.wants_quantised()) {
+        if stack.iter().any(|w| !self.kernels.want_quantised(w)) {
             let len = cols.div_ceil(16);
             if self.n_tokens == 1 {
                 dispatch::copy_floats(&self.vector, &mut self.float1[..len], 0);
@@ -197,7 +203,7 @@ impl Scratch<'_> {
             float1: &self.float1,
             float4: &self.float4,
         };
-        w.mul(&x, groups, out);
+        w.mul(self.kernels, &x, groups, out);
     }
 
     /// Counts attention items.

@@ -63,6 +63,16 @@ dispatch! {
     ) = scalar::matmul::quantised_rows::<Q, NT>(groups, x, n_blocks, n_tokens, out),
         neon: Q::mul_neon(groups, x, n_blocks, n_tokens, out);
 
+    /// [`scalar::matmul::plain`] for many groups and tiles.
+    pub fn mul_plain<{Q: Quantised, const NT: usize}, {Q, NT}>(
+        groups: &[Q::Slab],
+        x: &[FloatChunk<NT>],
+        n_blocks: usize,
+        n_tokens: usize,
+        out: &mut [F32x4],
+    ) = scalar::matmul::plain_rows::<Q, NT>(groups, x, n_blocks, n_tokens, out),
+        neon: Q::mul_plain_neon(groups, x, n_blocks, n_tokens, out);
+
     /// [`scalar::matmul::float`] for many groups and tiles of `n_chunks` chunks.
     pub fn mul_float<{F: Float, const NT: usize}, {F, NT}>(
         groups: &[F::Chunk],

@@ -3,6 +3,7 @@
 use llm::engine::LoadOptions;
 use ops::GgmlType;
 use ops::crc32c::crc32c_f32;
+use ops::matrix::Kernels;
 use pilm::decoder::Decoder;
 use pilm::metrics::{argmax, cosine, max_difference};
 use pilm::reference::Reference;
@@ -29,6 +30,16 @@ fn options() -> LoadOptions {
 
 /// Logits of all positions, in one vector.
 fn logits_of(file: &[u8], ids: &[u32], n_cores: usize, options: &LoadOptions) -> Vec<f32> {
+    logits_by(Kernels::Tuned, file, ids, n_cores, options)
+}
+
+fn logits_by(
+    kernels: Kernels,
+    file: &[u8],
+    ids: &[u32],
+    n_cores: usize,
+    options: &LoadOptions,
+) -> Vec<f32> {
     let threads = Threads::new(n_cores);
     let mut memory = Memory::for_model(&mut &file[..], options, &threads).unwrap();
     let mut session = Session::load(
@@ -39,6 +50,7 @@ fn logits_of(file: &[u8], ids: &[u32], n_cores: usize, options: &LoadOptions) ->
         &mut |_, _| (),
     )
     .unwrap();
+    session.engine.set_kernels(kernels);
     let mut all = Vec::new();
     session
         .prefill(ids, 0, &mut |_, logits| all.extend_from_slice(logits))
@@ -190,4 +202,75 @@ fn decoding_token_by_token_gives_the_bits_of_a_prefill() {
         let found = session.decode(*id).unwrap();
         assert_eq!(crc32c_f32(&found), crc32c_f32(expected));
     }
+}
+
+#[test]
+fn scalar_kernels_give_the_tuned_bits() {
+    for (shape, ggml_type) in every_type() {
+        let file = bytes(&shape, ggml_type);
+        let ids = &ids(&shape)[..40];
+        let scalar = logits_by(Kernels::Scalar, &file, ids, 2, &options());
+        let tuned = logits_of(&file, ids, 2, &options());
+        assert_eq!(
+            crc32c_f32(&scalar),
+            crc32c_f32(&tuned),
+            "{} {ggml_type:?}",
+            shape.name
+        );
+    }
+}
+
+/// With float activations and a float cache nothing is coarser than the reference's but the sums.
+#[test]
+fn plain_kernels_give_the_references_logits_of_the_same_weights() {
+    let options = LoadOptions {
+        kv_type: Some(llm::kv_cache::KvType::F32),
+        ..options()
+    };
+    for (shape, ggml_type) in every_type() {
+        let file = bytes(&shape, ggml_type);
+        let ids = &ids(&shape)[..80];
+        let expected = reference_logits(&file, ids);
+        let plain = logits_by(Kernels::Plain, &file, ids, 2, &options);
+        let tuned = logits_of(&file, ids, 2, &options);
+        let name = format!("{} {ggml_type:?}", shape.name);
+        let [plain_error, tuned_error] =
+            [&plain, &tuned].map(|logits| max_difference(logits, &expected));
+        assert!(plain_error < 1e-4, "{name}: {plain_error:e}");
+        let is_float = matches!(ggml_type, GgmlType::F32 | GgmlType::F16 | GgmlType::BF16);
+        if is_float {
+            assert_eq!(crc32c_f32(&plain), crc32c_f32(&tuned), "{name}");
+        } else {
+            assert!(tuned_error > 10.0 * plain_error, "{name}: {tuned_error:e}");
+        }
+        for (batch, n_logits) in [(1, 1), (70, 23)] {
+            let options = LoadOptions {
+                batch,
+                n_logits,
+                ..options.clone()
+            };
+            let again = logits_by(Kernels::Plain, &file, ids, 3, &options);
+            assert_eq!(crc32c_f32(&again), crc32c_f32(&plain), "{name} by {batch}");
+        }
+    }
+}
+
+#[test]
+fn other_bits_are_not_continued() {
+    let file = bytes(&Shape::llama_tied(), GgmlType::Q8_0);
+    let threads = Threads::new(1);
+    let mut memory = Memory::for_model(&mut &file[..], &options(), &threads).unwrap();
+    let mut session = Session::load(
+        &mut &file[..],
+        &mut memory,
+        &options(),
+        threads,
+        &mut |_, _| (),
+    )
+    .unwrap();
+    session.prefill(&[5, 6, 7], 0, &mut |_, _| ()).unwrap();
+    session.engine.set_kernels(Kernels::Scalar);
+    assert_eq!(session.engine.pos(), 3, "the same bits go on");
+    session.engine.set_kernels(Kernels::Plain);
+    assert_eq!(session.engine.pos(), 0);
 }

@@ -8,7 +8,9 @@ mod options;
 use alloc::vec::Vec;
 
 use ops::lanes::flat;
+use ops::matrix::Kernels;
 use ops::parallel::Cores;
+use ops::{GgmlType, Matrix};
 
 use crate::chat::ChatTemplate;
 use crate::config::Config;
@@ -166,6 +168,36 @@ impl<'a> Engine<'a> {
     /// How keys and values are stored.
     pub fn kv_type(&self) -> KvType {
         self.kv.kv_type()
+    }
+
+    /// What multiplies.
+    pub fn kernels(&self) -> Kernels {
+        self.state.kernels
+    }
+
+    /// Chooses what multiplies. What is held is forgotten when it would have other bits.
+    pub fn set_kernels(&mut self, kernels: Kernels) {
+        if !kernels.agree_with(self.state.kernels) {
+            self.truncate(0);
+        }
+        self.state.kernels = kernels;
+    }
+
+    /// The largest matrix of each weight type, and its tensor's name.
+    pub fn largest_matrices(&self) -> Vec<(&'static str, &Matrix<'a>)> {
+        let mut largest: Vec<(&'static str, &Matrix<'a>)> = Vec::new();
+        self.model.for_each_matrix(&mut |name, matrix| {
+            let size = |matrix: &Matrix<'_>| matrix.rows() * matrix.cols();
+            match largest
+                .iter_mut()
+                .find(|(_, known)| known.ggml_type() == matrix.ggml_type())
+            {
+                Some(known) if size(matrix) > size(known.1) => *known = (name, matrix),
+                Some(_) => {}
+                None => largest.push((name, matrix)),
+            }
+        });
+        largest
     }
 
     /// Memory of the cache.

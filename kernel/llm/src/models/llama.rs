@@ -16,7 +16,7 @@ use ops::arena::Arena;
 use ops::lanes::F32x4;
 use ops::parallel::Core;
 
-use super::Step;
+use super::{Step, see_head};
 use crate::blocks::attention::{Shape, attend_items, merge_heads};
 use crate::blocks::embedding::embed;
 use crate::blocks::feed_forward::{gate, take_panel};
@@ -48,6 +48,21 @@ pub struct Layer<'a> {
     pub w_up: Matrix<'a>,
     /// (dim, hidden_dim)
     pub w_down: Matrix<'a>,
+}
+
+impl<'a> Layer<'a> {
+    /// Its matrices, with their tensors' names.
+    pub fn matrices(&self) -> [(&'static str, &Matrix<'a>); 7] {
+        [
+            ("attn_q", &self.wq),
+            ("attn_k", &self.wk),
+            ("attn_v", &self.wv),
+            ("attn_output", &self.wo),
+            ("ffn_gate", &self.w_gate),
+            ("ffn_up", &self.w_up),
+            ("ffn_down", &self.w_down),
+        ]
+    }
 }
 
 /// The decoder.
@@ -87,6 +102,13 @@ impl<'a> Llama<'a> {
             output_norm: tensors.take_vector("output_norm.weight"),
             output: tensors.take_optional("output.weight"),
         })
+    }
+
+    /// Shows every matrix that is multiplied, with its tensor's name without the layer.
+    pub fn for_each_matrix<'m>(&'m self, see: &mut dyn FnMut(&'static str, &'m Matrix<'a>)) {
+        see_head(&self.token_embd, self.output.as_ref(), see);
+        let layers = self.layers.iter().flat_map(Layer::matrices);
+        layers.for_each(|(name, matrix)| see(name, matrix));
     }
 
     /// Runs a batch. To be called by every core of a region.

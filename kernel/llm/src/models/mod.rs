@@ -3,6 +3,7 @@
 pub mod llama;
 pub mod qwen2;
 
+use ops::Matrix;
 use ops::parallel::Core;
 
 use crate::kv_cache::KvCache;
@@ -49,12 +50,32 @@ pub enum Model<'a> {
     Qwen2(qwen2::Qwen2<'a>),
 }
 
-impl Model<'_> {
+impl<'a> Model<'a> {
+    /// Shows every matrix, with its tensor's name without the layer.
+    pub fn for_each_matrix<'m>(&'m self, see: &mut dyn FnMut(&'static str, &'m Matrix<'a>)) {
+        match self {
+            Model::Llama(model) => model.for_each_matrix(see),
+            Model::Qwen2(model) => model.for_each_matrix(see),
+        }
+    }
+
     /// Runs a batch. To be called by every core of a region.
     pub fn forward(&self, core: &mut Core<'_>, step: &Step<'_>) {
         match self {
             Model::Llama(model) => model.forward(core, step),
             Model::Qwen2(model) => model.forward(core, step),
         }
+    }
+}
+
+/// Shows the matrix that gives the logits.
+fn see_head<'m, 'a>(
+    token_embd: &'m Matrix<'a>,
+    output: Option<&'m Matrix<'a>>,
+    see: &mut dyn FnMut(&'static str, &'m Matrix<'a>),
+) {
+    match output {
+        Some(output) => see("output", output),
+        None => see("token_embd", token_embd),
     }
 }

@@ -17,7 +17,7 @@ use ops::arena::Arena;
 use ops::lanes::F32x4;
 use ops::parallel::Core;
 
-use super::{Step, llama};
+use super::{Step, llama, see_head};
 use crate::blocks::attention::{Shape, attend_items, merge_heads};
 use crate::blocks::embedding::embed;
 use crate::blocks::feed_forward::{gate, take_panel};
@@ -78,6 +78,14 @@ impl<'a> Qwen2<'a> {
             output_norm: tensors.take_vector("output_norm.weight"),
             output: tensors.take_optional("output.weight"),
         })
+    }
+
+    /// Shows every matrix that is multiplied, with its tensor's name without the layer.
+    pub fn for_each_matrix<'m>(&'m self, see: &mut dyn FnMut(&'static str, &'m Matrix<'a>)) {
+        see_head(&self.token_embd, self.output.as_ref(), see);
+        let layers = self.layers.iter();
+        let matrices = layers.flat_map(|layer| layer.weights.matrices());
+        matrices.for_each(|(name, matrix)| see(name, matrix));
     }
 
     /// Runs a batch. To be called by every core of a region.

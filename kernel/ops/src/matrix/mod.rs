@@ -1,19 +1,18 @@
 //! A weight matrix of any supported type, packed.
 
 mod error;
+mod kernels;
+mod multiply;
 mod pack;
 
-use core::ops::Range;
-
 use crate::GgmlType;
-use crate::activations::{Activations, FloatChunk, QuantPair, TILE};
 use crate::arena::Arena;
 use crate::lanes::{F32x4, flat_mut};
 use crate::packed::float::{Bf16, Chunk16, Chunk32, F16, F32, Float};
 use crate::packed::{GROUP, Quantised, q4_0, q4_1, q4_k, q5_0, q5_1, q5_k, q6_k, q8_0};
-use crate::{dispatch, scalar};
 
 pub use error::Error;
+pub use kernels::{Kernels, UnknownKernels};
 
 /// Packed rows by type.
 #[allow(non_camel_case_types, reason = "the names are ggml's")]
@@ -84,20 +83,6 @@ macro_rules! by_format {
 }
 use by_format;
 
-/// Which kernels multiply.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Kernels {
-    /// The definition, as this compiler makes it for the baseline processor.
-    Scalar,
-    /// The fastest that this processor has.
-    Tuned,
-}
-
-type QuantisedKernel<Q, const NT: usize> =
-    fn(&[<Q as Quantised>::Slab], &[QuantPair<NT>], usize, usize, &mut [F32x4]);
-type FloatKernel<F, const NT: usize> =
-    fn(&[<F as Float>::Chunk], &[FloatChunk<NT>], usize, usize, &mut [F32x4]);
-
 /// `rows` vectors of `cols` weights. A product with a vector of `cols` gives `rows` values.
 pub struct Matrix<'a> {
     rows: usize,
@@ -167,9 +152,9 @@ impl<'a> Matrix<'a> {
         self.ggml_type
     }
 
-    /// Whether products want quantised activations (and floats otherwise).
-    pub fn wants_quantised(&self) -> bool {
-        !matches!(self.packed, Rows::F32(_) | Rows::F16(_) | Rows::Bf16(_))
+    /// Whether the weights are floats in the file.
+    pub fn is_float(&self) -> bool {
+        matches!(self.packed, Rows::F32(_) | Rows::F16(_) | Rows::Bf16(_))
     }
 
     /// Bytes of a packed group, all of which a product reads.
@@ -212,69 +197,6 @@ impl<'a> Matrix<'a> {
     /// Whether matrices can have this type.
     pub fn supports(ggml_type: GgmlType) -> bool {
         Self::TYPES.contains(&ggml_type)
-    }
-
-    /// `out = W[groups] · x`: the groups' part of a panel of `x.n_tokens` tokens.
-    ///
-    /// # Panics
-    /// When `out` is no `groups.len() · x.n_tokens` long, or the groups lie outside.
-    pub fn mul(&self, x: &Activations<'_>, groups: Range<usize>, out: &mut [F32x4]) {
-        self.mul_with(Kernels::Tuned, x, groups, out);
-    }
-
-    /// [`Matrix::mul`] by the kernels of one's choice.
-    pub fn mul_with(
-        &self,
-        kernels: Kernels,
-        x: &Activations<'_>,
-        groups: Range<usize>,
-        out: &mut [F32x4],
-    ) {
-        assert_eq!(
-            out.len(),
-            groups.len() * x.n_tokens,
-            "room for the products"
-        );
-        let n = x.n_tokens;
-        by_format!(&self.packed, (rows, Format) {
-            let n_blocks = self.cols / 32;
-            let len = n_blocks.div_ceil(2);
-            let slabs = n_blocks.div_ceil(Format::BLOCKS);
-            let rows = &rows[groups.start * slabs..groups.end * slabs];
-            let (one, four) = match kernels {
-                Kernels::Tuned => (
-                    dispatch::mul_quantised::<Format, 1> as QuantisedKernel<Format, 1>,
-                    dispatch::mul_quantised::<Format, TILE> as QuantisedKernel<Format, TILE>,
-                ),
-                Kernels::Scalar => (
-                    scalar::matmul::quantised_rows::<Format, 1> as QuantisedKernel<Format, 1>,
-                    scalar::matmul::quantised_rows::<Format, TILE> as QuantisedKernel<Format, TILE>,
-                ),
-            };
-            if n == 1 {
-                one(rows, &x.quant1[..len], n_blocks, n, out);
-            } else {
-                four(rows, &x.quant4[..n.div_ceil(TILE) * len], n_blocks, n, out);
-            }
-        }, {
-            let len = self.cols.div_ceil(16);
-            let rows = &rows[groups.start * len..groups.end * len];
-            let (one, four) = match kernels {
-                Kernels::Tuned => (
-                    dispatch::mul_float::<Format, 1> as FloatKernel<Format, 1>,
-                    dispatch::mul_float::<Format, TILE> as FloatKernel<Format, TILE>,
-                ),
-                Kernels::Scalar => (
-                    scalar::matmul::float_rows::<Format, 1> as FloatKernel<Format, 1>,
-                    scalar::matmul::float_rows::<Format, TILE> as FloatKernel<Format, TILE>,
-                ),
-            };
-            if n == 1 {
-                one(rows, &x.float1[..len], len, n, out);
-            } else {
-                four(rows, &x.float4[..n.div_ceil(TILE) * len], len, n, out);
-            }
-        });
     }
 
     /// Values `from .. from + 4 · out.len()` of row `row`; beyond the row they are 0.

@@ -47,9 +47,21 @@ pub trait Quantised {
     }
 
     /// The weights of block `j` of row `r`.
+    #[inline(always)] // Must take on the caller's target features.
     fn weights(slab: &Self::Slab, j: usize, r: usize) -> [f32; 32] {
         let (d, m) = (Self::scales(slab, j)[r], Self::minima(slab, j)[r]);
         Self::quants(slab, j, r).map(|q| d * f32::from(q) + m)
+    }
+
+    /// The [`weights`](Quantised::weights) of block `j` of row `r` as [`crate::scalar::matmul::plain`]
+    /// takes them: a product that is zero keeps its sign where there is no `m`.
+    #[inline(always)] // Must take on the caller's target features.
+    fn dequantise(slab: &Self::Slab, j: usize, r: usize) -> [f32; 32] {
+        if Self::HAS_MIN {
+            return Self::weights(slab, j, r);
+        }
+        let d = Self::scales(slab, j)[r];
+        Self::quants(slab, j, r).map(|q| d * f32::from(q))
     }
 
     /// The NEON twin of [`crate::dispatch::mul_quantised`].
@@ -61,10 +73,21 @@ pub trait Quantised {
         n_tokens: usize,
         out: &mut [crate::lanes::F32x4],
     );
+
+    /// The NEON twin of [`crate::dispatch::mul_plain`].
+    #[cfg(target_arch = "aarch64")]
+    fn mul_plain_neon<const NT: usize>(
+        groups: &[Self::Slab],
+        x: &[crate::activations::FloatChunk<NT>],
+        n_blocks: usize,
+        n_tokens: usize,
+        out: &mut [crate::lanes::F32x4],
+    );
 }
 
-/// Makes a format's NEON twin of the function of this name in [`crate::neon::matmul`].
-macro_rules! neon_twin {
+/// Makes a format's NEON twins of the functions of this name in [`crate::neon::matmul`] and in
+/// [`crate::neon::matmul::plain`].
+macro_rules! neon_twins {
     ($name:ident) => {
         #[cfg(target_arch = "aarch64")]
         fn mul_neon<const NT: usize>(
@@ -77,9 +100,21 @@ macro_rules! neon_twin {
             // SAFETY: every AArch64 core that this runs on has AdvSIMD.
             unsafe { crate::neon::matmul::$name(groups, x, n_blocks, n_tokens, out) }
         }
+
+        #[cfg(target_arch = "aarch64")]
+        fn mul_plain_neon<const NT: usize>(
+            groups: &[Slab],
+            x: &[crate::activations::FloatChunk<NT>],
+            n_blocks: usize,
+            n_tokens: usize,
+            out: &mut [crate::lanes::F32x4],
+        ) {
+            // SAFETY: every AArch64 core that this runs on has AdvSIMD.
+            unsafe { crate::neon::matmul::plain::$name(groups, x, n_blocks, n_tokens, out) }
+        }
     };
 }
-use neon_twin;
+use neon_twins;
 
 /// `Σ q_i · x_i`, exact.
 #[inline(always)] // Must take on the caller's target features.

@@ -2,7 +2,7 @@
 //! `d · (nibble_i − 8)`; byte `i` holds weight `i` below and weight `i + 16` above.
 
 use super::nibbles::{self, Nibbles};
-use super::{GROUP, Quantised, half_at, neon_twin};
+use super::{GROUP, Quantised, half_at, neon_twins};
 use crate::arena::Plain;
 use crate::float::f16_to_f32;
 
@@ -53,5 +53,5 @@ impl Quantised for Q4_0 {
         }
     }
 
-    neon_twin!(q4_0);
+    neon_twins!(q4_0);
 }

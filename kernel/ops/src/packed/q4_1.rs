@@ -2,7 +2,7 @@
 //! Weight `i` is `d · nibble_i + m`; byte `i` holds weight `i` below and weight `i + 16` above.
 
 use super::nibbles::{self, Nibbles};
-use super::{GROUP, Quantised, half_at, neon_twin};
+use super::{GROUP, Quantised, half_at, neon_twins};
 use crate::arena::Plain;
 use crate::float::f16_to_f32;
 
@@ -57,5 +57,5 @@ impl Quantised for Q4_1 {
         }
     }
 
-    neon_twin!(q4_1);
+    neon_twins!(q4_1);
 }

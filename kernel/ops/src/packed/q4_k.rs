@@ -6,7 +6,7 @@
 
 use super::half_at;
 use super::nibbles::{self, Nibbles};
-use super::{GROUP, Quantised, neon_twin};
+use super::{GROUP, Quantised, neon_twins};
 use crate::arena::Plain;
 use crate::float::f16_to_f32;
 
@@ -70,7 +70,7 @@ impl Quantised for Q4_K {
         }
     }
 
-    neon_twin!(q4_k);
+    neon_twins!(q4_k);
 }
 
 /// The 6-bit scale and minimum of block `j` out of the twelve bytes of eight.

@@ -2,7 +2,7 @@
 //! is `d · (q_i − 16)`.
 
 use super::nibbles::{self, Nibbles, Plane};
-use super::{GROUP, Quantised, half_at, neon_twin};
+use super::{GROUP, Quantised, half_at, neon_twins};
 use crate::arena::Plain;
 use crate::float::f16_to_f32;
 
@@ -60,5 +60,5 @@ impl Quantised for Q5_0 {
         }
     }
 
-    neon_twin!(q5_0);
+    neon_twins!(q5_0);
 }

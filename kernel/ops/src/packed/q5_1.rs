@@ -2,7 +2,7 @@
 //! nibbles. Weight `i` is `d · q_i + m`.
 
 use super::nibbles::{self, Nibbles, Plane};
-use super::{GROUP, Quantised, half_at, neon_twin};
+use super::{GROUP, Quantised, half_at, neon_twins};
 use crate::arena::Plain;
 use crate::float::f16_to_f32;
 
@@ -64,5 +64,5 @@ impl Quantised for Q5_1 {
         }
     }
 
-    neon_twin!(q5_1);
+    neon_twins!(q5_1);
 }

@@ -6,7 +6,7 @@
 
 use super::nibbles::{self, Nibbles, Plane};
 use super::q4_k::scale_and_minimum;
-use super::{GROUP, Quantised, half_at, neon_twin};
+use super::{GROUP, Quantised, half_at, neon_twins};
 use crate::arena::Plain;
 use crate::float::f16_to_f32;
 
@@ -78,5 +78,5 @@ impl Quantised for Q5_K {
         }
     }
 
-    neon_twin!(q5_k);
+    neon_twins!(q5_k);
 }

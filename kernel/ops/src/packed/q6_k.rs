@@ -7,7 +7,7 @@
 //! upper bits holds two bits each of `l`, `l + 32`, `l + 64`, `l + 96`.
 
 use super::nibbles::{self, Nibbles, Plane};
-use super::{GROUP, Quantised, dot, half_at, neon_twin};
+use super::{GROUP, Quantised, dot, half_at, neon_twins};
 use crate::arena::Plain;
 use crate::float::f16_to_f32;
 
@@ -68,9 +68,15 @@ impl Quantised for Q6_K {
         [0.0; GROUP]
     }
 
+    #[inline(always)] // Must take on the caller's target features.
     fn weights(slab: &Slab, j: usize, r: usize) -> [f32; 32] {
         let (d, q) = (f16_to_f32(slab.d[r]), Self::quants(slab, j, r));
         core::array::from_fn(|i| d * f32::from(slab.scale[j][i / 16][r]) * f32::from(q[i]))
+    }
+
+    #[inline(always)] // Must take on the caller's target features.
+    fn dequantise(slab: &Slab, j: usize, r: usize) -> [f32; 32] {
+        Self::weights(slab, j, r)
     }
 
     fn pack_row(file_row: &[u8], r: usize, slabs: &mut [Slab]) {
@@ -95,5 +101,5 @@ impl Quantised for Q6_K {
         }
     }
 
-    neon_twin!(q6_k);
+    neon_twins!(q6_k);
 }

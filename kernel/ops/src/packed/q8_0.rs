@@ -1,6 +1,6 @@
 //! Q8_0: 32 weights in 34 bytes, an f16 scale `d` and 32 signed bytes. Weight `i` is `d · q_i`.
 
-use super::{GROUP, Quantised, half_at, neon_twin};
+use super::{GROUP, Quantised, half_at, neon_twins};
 use crate::arena::Plain;
 use crate::float::f16_to_f32;
 
@@ -57,5 +57,5 @@ impl Quantised for Q8_0 {
         }
     }
 
-    neon_twin!(q8_0);
+    neon_twins!(q8_0);
 }

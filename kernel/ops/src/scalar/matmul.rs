@@ -44,6 +44,37 @@ pub fn quantised<Q: Quantised, const NT: usize>(
     acc
 }
 
+/// Four quantised rows times `NT` tokens, both as floats: the weights are made floats block by block and
+/// then multiplied as [`float`] does it, to the bit.
+///
+/// [`Quantised::dequantise`] loses nothing before it adds a minimum: scale and integer together have no
+/// more bits than an f32. A fused multiply-add therefore gives the same weight.
+#[inline(always)] // Must take on the caller's target features.
+pub fn plain<Q: Quantised, const NT: usize>(
+    group: &[Q::Slab],
+    x: &[FloatChunk<NT>],
+    n_blocks: usize,
+) -> [F32x4; NT] {
+    let mut out = [F32x4::ZERO; NT];
+    for r in 0..GROUP {
+        let mut lanes = [[0.0; 16]; NT];
+        for b in 0..n_blocks {
+            let w = Q::dequantise(&group[b / Q::BLOCKS], b % Q::BLOCKS, r);
+            for (w, x) in w.chunks_exact(16).zip(&x[2 * b..2 * b + 2]) {
+                for t in 0..NT {
+                    for i in 0..16 {
+                        lanes[t][i] = fma(w[i], x.x[t][i], lanes[t][i]);
+                    }
+                }
+            }
+        }
+        for t in 0..NT {
+            out[t].0[r] = sum_lanes(lanes[t]);
+        }
+    }
+    out
+}
+
 /// Four float rows times `NT` tokens: 16 lanes of fma, columns ascending, then the halving tree.
 #[inline(always)] // Must take on the caller's target features.
 pub fn float<F: Float, const NT: usize>(group: &[F::Chunk], x: &[FloatChunk<NT>]) -> [F32x4; NT] {
@@ -80,6 +111,25 @@ pub fn quantised_rows<Q: Quantised, const NT: usize>(
         let tiles = x.chunks_exact(n_blocks.div_ceil(2));
         for (x, out) in tiles.zip(out.chunks_mut(NT)) {
             let products = quantised::<Q, NT>(group, x, n_blocks);
+            out.copy_from_slice(&products[..out.len()]);
+        }
+    }
+}
+
+/// [`plain`] for every group of `groups` and every tile of `x`; `out` is the rows' part of a panel of
+/// `n_tokens` tokens.
+#[inline(always)] // Must take on the caller's target features.
+pub fn plain_rows<Q: Quantised, const NT: usize>(
+    groups: &[Q::Slab],
+    x: &[FloatChunk<NT>],
+    n_blocks: usize,
+    n_tokens: usize,
+    out: &mut [F32x4],
+) {
+    let groups = groups.chunks_exact(n_blocks.div_ceil(Q::BLOCKS));
+    for (group, out) in groups.zip(out.chunks_exact_mut(n_tokens)) {
+        for (x, out) in x.chunks_exact(2 * n_blocks).zip(out.chunks_mut(NT)) {
+            let products = plain::<Q, NT>(group, x, n_blocks);
             out.copy_from_slice(&products[..out.len()]);
         }
     }

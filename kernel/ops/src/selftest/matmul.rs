@@ -4,8 +4,8 @@ use super::random::Random;
 use super::{Comparison, Outcome};
 use crate::activations::{Activations, FloatChunk, QuantPair, TILE};
 use crate::arena::{Arena, OutOfMemory};
-use crate::lanes::F32x4;
-use crate::matrix::Kernels;
+use crate::lanes::{F32x4, flat};
+use crate::matrix::{Error, Kernels};
 use crate::parallel::Serial;
 use crate::scalar::quantize::{copy_floats, quantize};
 use crate::{GgmlType, Matrix};
@@ -22,15 +22,37 @@ pub(super) fn run(
     report: &mut dyn FnMut(Outcome),
 ) -> Result<(), OutOfMemory> {
     for (seed, &ggml_type) in Matrix::TYPES.iter().enumerate() {
-        let mut comparison = Comparison::new(ggml_type.name());
+        let mut comparisons = [
+            (Kernels::Tuned, Comparison::new(ggml_type.name())),
+            (Kernels::Plain, Comparison::new(plain_name(ggml_type))),
+        ];
         for blocks in BLOCKS {
             let blocks = blocks * ggml_type.block_len().max(32) / 32;
             let mut random = Random::new((seed * 64 + blocks) as u64);
-            compare(arena, ggml_type, blocks, &mut random, &mut comparison)?;
+            compare(arena, ggml_type, blocks, &mut random, &mut comparisons)?;
         }
-        report(comparison.outcome);
+        for (_, comparison) in comparisons {
+            report(comparison.outcome);
+        }
     }
     Ok(())
+}
+
+fn plain_name(ggml_type: GgmlType) -> &'static str {
+    match ggml_type {
+        GgmlType::F32 => "F32 plain",
+        GgmlType::F16 => "F16 plain",
+        GgmlType::BF16 => "BF16 plain",
+        GgmlType::Q4_0 => "Q4_0 plain",
+        GgmlType::Q4_1 => "Q4_1 plain",
+        GgmlType::Q5_0 => "Q5_0 plain",
+        GgmlType::Q5_1 => "Q5_1 plain",
+        GgmlType::Q8_0 => "Q8_0 plain",
+        GgmlType::Q4_K => "Q4_K plain",
+        GgmlType::Q5_K => "Q5_K plain",
+        GgmlType::Q6_K => "Q6_K plain",
+        _ => "plain kernels of another type",
+    }
 }
 
 fn compare(
@@ -38,7 +60,7 @@ fn compare(
     ggml_type: GgmlType,
     blocks: usize,
     random: &mut Random,
-    comparison: &mut Comparison,
+    comparisons: &mut [(Kernels, Comparison); 2],
 ) -> Result<(), OutOfMemory> {
     let cols = blocks * 32;
     let Ok(mut matrix) = Matrix::new(arena, ggml_type, ROWS, cols) else {
@@ -47,7 +69,10 @@ fn compare(
     let bytes = arena.slice::<u8>(ROWS * matrix.file_row_bytes())?;
     fill_weights(ggml_type, bytes, random);
     let packed = matrix.pack(0, bytes, &Serial::new());
-    comparison.value(packed.is_ok());
+    let as_floats = dequantised(arena, &matrix)?;
+    for (_, comparison) in comparisons.iter_mut() {
+        comparison.value(packed.is_ok());
+    }
 
     let vector = arena.slice::<F32x4>(cols / 4)?;
     let (pairs, chunks) = (cols.div_ceil(64), cols / 16);
@@ -81,13 +106,40 @@ fn compare(
             float1,
             float4,
         };
-        let tuned = arena.slice::<F32x4>(groups * n_tokens)?;
-        let scalar = arena.slice::<F32x4>(groups * n_tokens)?;
-        matrix.mul_with(Kernels::Tuned, &x, 0..groups, tuned);
-        matrix.mul_with(Kernels::Scalar, &x, 0..groups, scalar);
-        comparison.floats(tuned, scalar);
+        let ours = arena.slice::<F32x4>(groups * n_tokens)?;
+        let theirs = arena.slice::<F32x4>(groups * n_tokens)?;
+        for (kernels, comparison) in comparisons.iter_mut() {
+            let definition = match kernels {
+                Kernels::Plain => &as_floats,
+                _ => &matrix,
+            };
+            matrix.mul(*kernels, &x, 0..groups, ours);
+            definition.mul(Kernels::Scalar, &x, 0..groups, theirs);
+            comparison.floats(ours, theirs);
+        }
     }
     Ok(())
+}
+
+/// The weights of `matrix` as an F32 matrix: what plain kernels multiply with.
+fn dequantised<'a>(arena: &mut Arena<'a>, matrix: &Matrix<'_>) -> Result<Matrix<'a>, OutOfMemory> {
+    let (rows, cols) = (matrix.rows(), matrix.cols());
+    let mut floats = match Matrix::new(arena, GgmlType::F32, rows, cols) {
+        Ok(floats) => floats,
+        Err(Error::OutOfMemory(error)) => return Err(error),
+        Err(error) => unreachable!("floats are supported: {error}"),
+    };
+    let row = arena.slice::<F32x4>(cols / 4)?;
+    let bytes = arena.slice::<u8>(rows * cols * 4)?;
+    for (r, bytes) in bytes.chunks_exact_mut(cols * 4).enumerate() {
+        matrix.read_row(r, 0, row);
+        for (bytes, weight) in bytes.chunks_exact_mut(4).zip(flat(row)) {
+            bytes.copy_from_slice(&weight.to_le_bytes());
+        }
+    }
+    let packed = floats.pack(0, bytes, &Serial::new());
+    assert_eq!(packed, Ok(()), "floats have no scales");
+    Ok(floats)
 }
 
 /// Random weights; scales are halves that a model could have, with 0, subnormal and large ones

@@ -11,7 +11,7 @@ use llm::sampler::{Sampler, Settings};
 use llm::tokenizer::TokenId;
 use pilm::session::Session;
 
-use super::model::{ModelArgs, with_session};
+use super::model::{KernelsArgs, ModelArgs, with_session};
 
 const NO_NUMBERS: &str = "the model's logits are no numbers: the file is damaged";
 
@@ -20,6 +20,8 @@ const NO_NUMBERS: &str = "the model's logits are no numbers: the file is damaged
 pub struct Args {
     #[command(flatten)]
     model: ModelArgs,
+    #[command(flatten)]
+    kernels: KernelsArgs,
     /// What to say.
     #[arg(long)]
     prompt: String,
@@ -71,7 +73,10 @@ pub fn run(args: &Args) -> Result<()> {
         &args.model.model,
         args.model.threads(),
         &options,
-        |session| answer(session, args, settings),
+        |session| {
+            session.engine.set_kernels(args.kernels.kernels);
+            answer(session, args, settings)
+        },
     )
 }
 

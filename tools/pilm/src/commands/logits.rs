@@ -11,13 +11,15 @@ use pilm::decoder::Decoder;
 use pilm::metrics::argmax;
 use pilm::npy;
 
-use super::model::{ModelArgs, parse_ids, with_session};
+use super::model::{KernelsArgs, ModelArgs, parse_ids, with_session};
 
 /// Compute the logits after each token: checksums, and all of them as a NumPy file.
 #[derive(clap::Args)]
 pub struct Args {
     #[command(flatten)]
     model: ModelArgs,
+    #[command(flatten)]
+    kernels: KernelsArgs,
     /// Token ids, separated by commas.
     #[arg(long)]
     ids: String,
@@ -44,6 +46,7 @@ pub fn run(args: &Args) -> Result<()> {
         args.model.threads(),
         &options,
         |session| {
+            session.engine.set_kernels(args.kernels.kernels);
             let shape = [ids.len(), session.engine.config().vocab_size];
             let mut out = match &args.out {
                 Some(path) => {

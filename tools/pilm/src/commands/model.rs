@@ -5,6 +5,7 @@ use std::path::{Path, PathBuf};
 use anyhow::{Context, Result};
 use llm::engine::LoadOptions;
 use llm::kv_cache::KvType;
+use ops::matrix::Kernels;
 use pilm::file_source::FileSource;
 use pilm::session::{Memory, Session};
 use pilm::threads::Threads;
@@ -19,6 +20,14 @@ pub struct ModelArgs {
     /// Threads; without it one per processor.
     #[arg(long)]
     threads: Option<usize>,
+}
+
+/// What multiplies, for subcommands whose numbers may be another generation's.
+#[derive(clap::Args)]
+pub struct KernelsArgs {
+    /// Generation of kernels: scalar, plain (weights made floats) or tuned; scalar and tuned give the same bits.
+    #[arg(long, value_name = "GENERATION", default_value_t)]
+    pub kernels: Kernels,
 }
 
 impl ModelArgs {

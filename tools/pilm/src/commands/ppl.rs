@@ -11,7 +11,7 @@ use llm::perplexity::{CHUNK_LEN, perplexity as value_of, standard_error};
 use pilm::perplexity::{Perplexity, Progress, VersusBase, perplexity};
 use pilm::session::{Memory, Session};
 
-use super::model::{KvArg, ModelArgs, load, memory_for};
+use super::model::{KernelsArgs, KvArg, ModelArgs, load, memory_for};
 use super::output::progress_bar;
 
 /// Measure perplexity on a text, and the distance from a base model.
@@ -19,12 +19,14 @@ use super::output::progress_bar;
 pub struct Args {
     #[command(flatten)]
     model: ModelArgs,
+    #[command(flatten)]
+    kernels: KernelsArgs,
     /// Text file.
     text: PathBuf,
     /// Another model to measure in the same run; may be repeated.
     #[arg(long, value_name = "MODEL")]
     beside: Vec<PathBuf>,
-    /// The model to compare with, usually the same in F32.
+    /// The model to compare with, usually the same in F32; always with tuned kernels.
     #[arg(long, value_name = "MODEL")]
     base: Option<PathBuf>,
     /// How MODEL's keys and values are stored; each of several, with commas between, is measured.
@@ -85,6 +87,9 @@ pub fn run(args: &Args) -> Result<()> {
         .map(|((path, _), session)| Label::new(path, session))
         .collect();
     let (base, sessions) = sessions.split_at_mut(usize::from(args.base.is_some()));
+    for session in sessions.iter_mut() {
+        session.engine.set_kernels(args.kernels.kernels);
+    }
     let (base_label, labels) = labels.split_at(base.len());
     let results = measure(args, &text, base.first_mut(), sessions, labels)?;
     if args.markdown {

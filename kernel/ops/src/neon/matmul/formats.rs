@@ -3,8 +3,9 @@
 use core::arch::aarch64::*;
 
 use super::super::load::load;
+use super::plain::multiply;
 use super::{Block, Reader, for_tiles, tile, widen_half};
-use crate::activations::QuantPair;
+use crate::activations::{FloatChunk, QuantPair};
 use crate::lanes::F32x4;
 use crate::packed::{GROUP, Quantised, q4_0, q4_1, q4_k, q5_0, q5_1, q5_k, q8_0};
 
@@ -25,7 +26,26 @@ macro_rules! kernels {
                 tile::<$Q, _, _, _, NT>(group, x, n_blocks, &$reader)
             });
         }
-    )*};
+    )*
+        /// The same by way of floats: see [`crate::scalar::matmul::plain`].
+        pub mod plain {
+            use super::*;
+            $(
+                $(#[$doc])*
+                #[target_feature(enable = "neon")]
+                pub fn $name<const NT: usize>(
+                    groups: &[<$Q as Quantised>::Slab],
+                    x: &[FloatChunk<NT>],
+                    n_blocks: usize,
+                    n_tokens: usize,
+                    out: &mut [F32x4],
+                ) {
+                    let reader = $reader;
+                    multiply::<$Q, NT>(groups, x, n_blocks, n_tokens, out, |w, j| reader.unscaled(w, j));
+                }
+            )*
+        }
+    };
 }
 
 kernels! {

@@ -11,10 +11,12 @@
 
 mod float;
 mod formats;
+pub mod plain;
 mod q6_k;
 
 use core::arch::aarch64::*;
 
+use self::plain::Unscaled;
 use super::load::{load, settle};
 use crate::activations::QuantPair;
 use crate::lanes::F32x4;
@@ -37,6 +39,30 @@ struct Reader<S, B, M> {
     minima: M,
     /// How far the integers are shifted to the left of their values.
     shift: u32,
+}
+
+impl<S, B, M> Reader<S, B, M> {
+    /// Block `j` for the plain kernels.
+    #[inline]
+    #[target_feature(enable = "neon")]
+    fn unscaled<W>(&self, w: &W, j: usize) -> Unscaled
+    where
+        S: Fn(&W, usize) -> float32x4_t,
+        B: Fn(&W, usize) -> [Block; GROUP],
+        M: Fn(&W, usize) -> float32x4_t,
+    {
+        let d = (self.scales)(w, j);
+        let d = if self.shift == 4 {
+            vmulq_n_f32(d, 1.0 / 16.0)
+        } else {
+            d
+        };
+        Unscaled {
+            rows: (self.blocks)(w, j),
+            d: [d, d],
+            m: (self.minima)(w, j),
+        }
+    }
 }
 
 /// Runs `tile` over every group of rows and every tile of tokens.

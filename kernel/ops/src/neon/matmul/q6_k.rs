@@ -4,8 +4,9 @@ use core::arch::aarch64::*;
 
 use super::super::load::{load, settle};
 use super::formats::five_bits;
+use super::plain::{Unscaled, multiply};
 use super::{Block, for_tiles, to_lanes, widen_half};
-use crate::activations::QuantPair;
+use crate::activations::{FloatChunk, QuantPair};
 use crate::lanes::F32x4;
 use crate::packed::{GROUP, q6_k};
 
@@ -31,6 +32,52 @@ pub fn q6_k<const NT: usize>(
     });
 }
 
+/// The same by way of floats: see [`crate::scalar::matmul::plain`].
+#[target_feature(enable = "neon")]
+pub fn plain<const NT: usize>(
+    groups: &[q6_k::Slab],
+    x: &[FloatChunk<NT>],
+    n_blocks: usize,
+    n_tokens: usize,
+    out: &mut [F32x4],
+) {
+    multiply::<q6_k::Q6_K, NT>(groups, x, n_blocks, n_tokens, out, |w, b| {
+        let d = widen_half(load(w, 0), 0);
+        Unscaled {
+            rows: rows(w, b),
+            d: scales(w, b).map(|scale| vmulq_f32(d, vcvtq_f32_s32(scale))),
+            m: vdupq_n_f32(0.0),
+        }
+    });
+}
+
+/// The scales of both halves of block `b`, four rows.
+#[inline]
+#[target_feature(enable = "neon")]
+fn scales(w: &q6_k::Slab, b: usize) -> [int32x4_t; 2] {
+    w.scale[b].map(|scales| {
+        let bytes = vcreate_s8(u64::from(u32::from_le_bytes(scales.map(|s| s as u8))));
+        vmovl_s16(vget_low_s16(vmovl_s8(bytes)))
+    })
+}
+
+/// The integers of block `b`, four rows.
+#[inline]
+#[target_feature(enable = "neon")]
+fn rows(w: &q6_k::Slab, b: usize) -> [Block; GROUP] {
+    let at = 80 + b * 32;
+    let (fifth, sixth) = (load(w, at), load(w, at + 16));
+    core::array::from_fn(|r| {
+        let (a, b) = five_bits(load(w, 336 + (b * GROUP + r) * 16), fifth, r);
+        let bit = |b: usize| {
+            let set = vtstq_u8(sixth, vdupq_n_u8(1 << b));
+            // Less 32 where the bit is not set.
+            vreinterpretq_s8_u8(vbicq_u8(vdupq_n_u8(32), set))
+        };
+        (vsubq_s8(a, bit(2 * r)), vsubq_s8(b, bit(2 * r + 1)))
+    })
+}
+
 #[inline]
 #[target_feature(enable = "neon")]
 fn q6_k_block<const NT: usize>(
@@ -40,21 +87,8 @@ fn q6_k_block<const NT: usize>(
     acc: &mut [float32x4_t; NT],
 ) {
     let d = widen_half(load(w, 0), 0);
-    let [first, second] = w.scale[b].map(|scales| {
-        let bytes = vcreate_s8(u64::from(u32::from_le_bytes(scales.map(|s| s as u8))));
-        vmovl_s16(vget_low_s16(vmovl_s8(bytes)))
-    });
-    let at = 80 + b * 32;
-    let (fifth, sixth) = (load(w, at), load(w, at + 16));
-    let rows: [Block; GROUP] = core::array::from_fn(|r| {
-        let (a, b) = five_bits(load(w, 336 + (b * GROUP + r) * 16), fifth, r);
-        let bit = |b: usize| {
-            let set = vtstq_u8(sixth, vdupq_n_u8(1 << b));
-            // Less 32 where the bit is not set.
-            vreinterpretq_s8_u8(vbicq_u8(vdupq_n_u8(32), set))
-        };
-        (vsubq_s8(a, bit(2 * r)), vsubq_s8(b, bit(2 * r + 1)))
-    });
+    let [first, second] = scales(w, b);
+    let rows = rows(w, b);
     let j = b % 2;
     for t in 0..NT {
         let at = (j * NT + t) * 32;

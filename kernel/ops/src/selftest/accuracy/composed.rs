@@ -6,7 +6,7 @@ use crate::activations::{Activations, FloatChunk};
 use crate::arena::{Arena, Line, OutOfMemory};
 use crate::dispatch;
 use crate::lanes::{F32x4, flat};
-use crate::matrix::Error;
+use crate::matrix::{Error, Kernels};
 use crate::parallel::Serial;
 use crate::scalar::attention::{KvF32, partial_len, unit_len};
 use crate::scalar::rope::RopeStyle;
@@ -124,7 +124,7 @@ fn multiply(matrix: &Matrix<'_>, x: &[F32x4], float1: &mut [FloatChunk<1>], out:
         float1: &float1[..x.len() / 4],
         float4: &[],
     };
-    matrix.mul(&x, 0..matrix.groups(), out);
+    matrix.mul(Kernels::Tuned, &x, 0..matrix.groups(), out);
 }
 
 /// The layers by the kernels, token after token.

@@ -7,7 +7,7 @@ use crate::arena::{Arena, Line, OutOfMemory};
 use crate::dispatch::{copy_floats, quantize};
 use crate::float::f32_to_f16;
 use crate::lanes::{F32x4, flat};
-use crate::matrix::Error;
+use crate::matrix::{Error, Kernels};
 use crate::parallel::Serial;
 use crate::{GgmlType, Matrix};
 
@@ -24,39 +24,44 @@ pub(super) fn run(
     report: &mut dyn FnMut(Accuracy),
 ) -> Result<(), OutOfMemory> {
     for ggml_type in Matrix::TYPES {
-        let mut worst = Worst::new();
-        let name = check_name(ggml_type);
-        for cols in COLS
-            .into_iter()
-            .filter(|cols| cols.is_multiple_of(ggml_type.block_len()))
-        {
-            product(Arena::new(memory), ggml_type, cols, spoil, name, &mut worst)?;
+        let names = check_names(ggml_type);
+        for (kernels, name) in [(Kernels::Tuned, names[0]), (Kernels::Plain, names[1])] {
+            let mut worst = Worst::new();
+            for cols in COLS
+                .into_iter()
+                .filter(|cols| cols.is_multiple_of(ggml_type.block_len()))
+            {
+                let arena = Arena::new(memory);
+                product(arena, ggml_type, cols, kernels, spoil, name, &mut worst)?;
+            }
+            report(worst.report(name, LIMIT));
         }
-        report(worst.report(name, LIMIT));
     }
     report(integers(Arena::new(memory), spoil)?);
     Ok(())
 }
 
-fn check_name(ggml_type: GgmlType) -> &'static str {
+/// The tuned kernels' check and the plain ones'.
+fn check_names(ggml_type: GgmlType) -> [&'static str; 2] {
     match ggml_type {
-        GgmlType::F32 => "gemv f32",
-        GgmlType::F16 => "gemv f16",
-        GgmlType::BF16 => "gemv bf16",
-        GgmlType::Q4_0 => "gemv q4_0",
-        GgmlType::Q4_1 => "gemv q4_1",
-        GgmlType::Q5_0 => "gemv q5_0",
-        GgmlType::Q5_1 => "gemv q5_1",
-        GgmlType::Q8_0 => "gemv q8_0",
-        GgmlType::Q4_K => "gemv q4_k",
-        GgmlType::Q5_K => "gemv q5_k",
-        GgmlType::Q6_K => "gemv q6_k",
-        _ => "gemv of another type",
+        GgmlType::F32 => ["gemv f32", "gemv f32 plain"],
+        GgmlType::F16 => ["gemv f16", "gemv f16 plain"],
+        GgmlType::BF16 => ["gemv bf16", "gemv bf16 plain"],
+        GgmlType::Q4_0 => ["gemv q4_0", "gemv q4_0 plain"],
+        GgmlType::Q4_1 => ["gemv q4_1", "gemv q4_1 plain"],
+        GgmlType::Q5_0 => ["gemv q5_0", "gemv q5_0 plain"],
+        GgmlType::Q5_1 => ["gemv q5_1", "gemv q5_1 plain"],
+        GgmlType::Q8_0 => ["gemv q8_0", "gemv q8_0 plain"],
+        GgmlType::Q4_K => ["gemv q4_k", "gemv q4_k plain"],
+        GgmlType::Q5_K => ["gemv q5_k", "gemv q5_k plain"],
+        GgmlType::Q6_K => ["gemv q6_k", "gemv q6_k plain"],
+        _ => ["gemv of another type", "plain gemv of another type"],
     }
 }
 
 /// Everything that a product needs, in one arena.
 struct Product<'a> {
+    kernels: Kernels,
     matrix: Matrix<'a>,
     vector: &'a mut [F32x4],
     quant1: &'a mut [QuantPair<1>],
@@ -72,6 +77,7 @@ impl<'a> Product<'a> {
         arena: &mut Arena<'a>,
         ggml_type: GgmlType,
         cols: usize,
+        kernels: Kernels,
         weights: impl FnOnce(&mut [u8]),
     ) -> Result<Self, OutOfMemory> {
         let mut matrix = match Matrix::new(arena, ggml_type, ROWS, cols) {
@@ -84,6 +90,7 @@ impl<'a> Product<'a> {
         let packed = matrix.pack(0, bytes, &Serial::new());
         assert_eq!(packed, Ok(()), "the weights have finite scales");
         Ok(Product {
+            kernels,
             matrix,
             vector: arena.slice(cols / 4)?,
             quant1: arena.slice(cols.div_ceil(64))?,
@@ -114,13 +121,13 @@ impl<'a> Product<'a> {
         };
         let groups = self.matrix.groups();
         let out = &mut self.out[..groups * n_tokens];
-        self.matrix.mul(&x, 0..groups, out);
+        self.matrix.mul(self.kernels, &x, 0..groups, out);
         out
     }
 
     /// Activation `i` of token `t` of the tile, as the kernel sees it.
     fn activation(&self, i: usize, t: usize) -> f64 {
-        if self.matrix.wants_quantised() {
+        if self.kernels.want_quantised(&self.matrix) {
             let (pair, block, at) = (&self.quant4[i / 64], i / 32 % 2, i % 32);
             f64::from(pair.d[block][t]) * f64::from(pair.q[block][t][at])
         } else {
@@ -141,13 +148,14 @@ fn product(
     mut arena: Arena<'_>,
     ggml_type: GgmlType,
     cols: usize,
+    kernels: Kernels,
     spoil: &mut Spoil<'_>,
     name: &'static str,
     worst: &mut Worst,
 ) -> Result<(), OutOfMemory> {
     let mut random = Random::new(cols as u64);
     let weights = |bytes: &mut [u8]| fill_weights(ggml_type, bytes, &mut random);
-    let mut product = Product::new(&mut arena, ggml_type, cols, weights)?;
+    let mut product = Product::new(&mut arena, ggml_type, cols, kernels, weights)?;
     for t in 0..TILE {
         fill(product.vector, 100 + t as u64, 1.0);
         product.activate(t);
@@ -174,7 +182,7 @@ fn integers(mut arena: Arena<'_>, spoil: &mut Spoil<'_>) -> Result<Accuracy, Out
     const NAME: &str = "integer dots q8_0";
     const COLS: usize = 576;
     let mut random = Random::new(3);
-    let mut product = Product::new(&mut arena, GgmlType::Q8_0, COLS, |bytes| {
+    let mut product = Product::new(&mut arena, GgmlType::Q8_0, COLS, Kernels::Tuned, |bytes| {
         for block in bytes.chunks_exact_mut(GgmlType::Q8_0.block_bytes()) {
             block[..2].copy_from_slice(&f32_to_f16(1.0).to_le_bytes());
             block[2..].fill_with(|| random.bits() as u8);

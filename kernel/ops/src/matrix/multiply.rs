@@ -1,0 +1,128 @@
+//! Products by the kernels of one's choice.
+
+use core::ops::Range;
+
+use super::{Kernels, Matrix, Rows, by_format};
+use crate::activations::{Activations, FloatChunk, QuantPair, TILE};
+use crate::lanes::F32x4;
+use crate::packed::float::{Bf16, F16, F32, Float};
+use crate::packed::{Quantised, q4_0, q4_1, q4_k, q5_0, q5_1, q5_k, q6_k, q8_0};
+use crate::{dispatch, scalar};
+
+type QuantisedKernel<Q, const NT: usize> =
+    fn(&[<Q as Quantised>::Slab], &[QuantPair<NT>], usize, usize, &mut [F32x4]);
+type PlainKernel<Q, const NT: usize> =
+    fn(&[<Q as Quantised>::Slab], &[FloatChunk<NT>], usize, usize, &mut [F32x4]);
+type FloatKernel<F, const NT: usize> =
+    fn(&[<F as Float>::Chunk], &[FloatChunk<NT>], usize, usize, &mut [F32x4]);
+
+impl Matrix<'_> {
+    /// `out = W[groups] · x`: the groups' part of a panel of `x.n_tokens` tokens.
+    ///
+    /// `x` needs the activations that [`Kernels::want_quantised`] names, and no others.
+    ///
+    /// # Panics
+    /// When `out` is no `groups.len() · x.n_tokens` long, or the groups lie outside.
+    pub fn mul(
+        &self,
+        kernels: Kernels,
+        x: &Activations<'_>,
+        groups: Range<usize>,
+        out: &mut [F32x4],
+    ) {
+        assert_eq!(
+            out.len(),
+            groups.len() * x.n_tokens,
+            "room for the products"
+        );
+        by_format!(&self.packed, (rows, Format) {
+            let slabs = (self.cols / 32).div_ceil(Format::BLOCKS);
+            let rows = &rows[groups.start * slabs..groups.end * slabs];
+            match kernels {
+                Kernels::Tuned => self.mul_quantised::<Format>(
+                    dispatch::mul_quantised::<Format, 1>,
+                    dispatch::mul_quantised::<Format, TILE>,
+                    rows, x, out,
+                ),
+                Kernels::Scalar => self.mul_quantised::<Format>(
+                    scalar::matmul::quantised_rows::<Format, 1>,
+                    scalar::matmul::quantised_rows::<Format, TILE>,
+                    rows, x, out,
+                ),
+                Kernels::Plain => self.mul_plain::<Format>(
+                    dispatch::mul_plain::<Format, 1>,
+                    dispatch::mul_plain::<Format, TILE>,
+                    rows, x, out,
+                ),
+            }
+        }, {
+            let len = self.cols.div_ceil(16);
+            let rows = &rows[groups.start * len..groups.end * len];
+            match kernels {
+                Kernels::Plain | Kernels::Tuned => self.mul_float::<Format>(
+                    dispatch::mul_float::<Format, 1>,
+                    dispatch::mul_float::<Format, TILE>,
+                    rows, x, out,
+                ),
+                Kernels::Scalar => self.mul_float::<Format>(
+                    scalar::matmul::float_rows::<Format, 1>,
+                    scalar::matmul::float_rows::<Format, TILE>,
+                    rows, x, out,
+                ),
+            }
+        });
+    }
+
+    #[inline(always)] // The kernels are known at the call.
+    fn mul_quantised<Q: Quantised>(
+        &self,
+        one: QuantisedKernel<Q, 1>,
+        four: QuantisedKernel<Q, TILE>,
+        rows: &[Q::Slab],
+        x: &Activations<'_>,
+        out: &mut [F32x4],
+    ) {
+        let (n, n_blocks) = (x.n_tokens, self.cols / 32);
+        let len = n_blocks.div_ceil(2);
+        if n == 1 {
+            one(rows, &x.quant1[..len], n_blocks, n, out);
+        } else {
+            four(rows, &x.quant4[..n.div_ceil(TILE) * len], n_blocks, n, out);
+        }
+    }
+
+    #[inline(always)] // The kernels are known at the call.
+    fn mul_plain<Q: Quantised>(
+        &self,
+        one: PlainKernel<Q, 1>,
+        four: PlainKernel<Q, TILE>,
+        rows: &[Q::Slab],
+        x: &Activations<'_>,
+        out: &mut [F32x4],
+    ) {
+        let (n, n_blocks) = (x.n_tokens, self.cols / 32);
+        let len = 2 * n_blocks;
+        if n == 1 {
+            one(rows, &x.float1[..len], n_blocks, n, out);
+        } else {
+            four(rows, &x.float4[..n.div_ceil(TILE) * len], n_blocks, n, out);
+        }
+    }
+
+    #[inline(always)] // The kernels are known at the call.
+    fn mul_float<F: Float>(
+        &self,
+        one: FloatKernel<F, 1>,
+        four: FloatKernel<F, TILE>,
+        rows: &[F::Chunk],
+        x: &Activations<'_>,
+        out: &mut [F32x4],
+    ) {
+        let (n, len) = (x.n_tokens, self.cols.div_ceil(16));
+        if n == 1 {
+            one(rows, &x.float1[..len], len, n, out);
+        } else {
+            four(rows, &x.float4[..n.div_ceil(TILE) * len], len, n, out);
+        }
+    }
+}

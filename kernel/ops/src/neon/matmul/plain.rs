@@ -1,0 +1,115 @@
+//! The plain kernels: weights to floats, then fused multiply-adds: see [`crate::scalar::matmul::plain`].
+//!
+//! ```text
+//! one row  w0 w1          sxtl, sxtl2          int8 → int16 → int32
+//!                         scvtf                → 4 × f32, eight times
+//!                         fmul by d            (or fmla by d onto m)
+//!                         fmla with x0 … x31   → 16 lanes
+//! ```
+
+use core::arch::aarch64::*;
+
+use super::super::load::load;
+use super::super::norm::{halve_to_four, sum_four};
+use super::{Block, for_tiles, to_lanes};
+use crate::activations::FloatChunk;
+use crate::lanes::F32x4;
+use crate::packed::{GROUP, Quantised};
+
+pub use super::formats::plain::{q4_0, q4_1, q4_k, q5_0, q5_1, q5_k, q8_0};
+pub use super::q6_k::plain as q6_k;
+
+/// One block of four rows, on its way to floats.
+pub(super) struct Unscaled {
+    /// Integers.
+    pub rows: [Block; GROUP],
+    /// What the rows' integers are multiplied by, in the first and the second half of the block.
+    pub d: [float32x4_t; 2],
+    /// What is added then, for formats with a minimum.
+    pub m: float32x4_t,
+}
+
+/// Every group of rows times every tile of tokens.
+#[inline]
+#[target_feature(enable = "neon")]
+pub(super) fn multiply<Q: Quantised, const NT: usize>(
+    groups: &[Q::Slab],
+    x: &[FloatChunk<NT>],
+    n_blocks: usize,
+    n_tokens: usize,
+    out: &mut [F32x4],
+    read: impl Fn(&Q::Slab, usize) -> Unscaled,
+) {
+    let (w_len, x_len) = (n_blocks.div_ceil(Q::BLOCKS), 2 * n_blocks);
+    for_tiles(
+        groups,
+        w_len,
+        x,
+        x_len,
+        n_tokens,
+        out,
+        |group, x| -> [_; NT] {
+            let [a, b, c, d] = [
+                row::<Q, 0, NT>(group, x, n_blocks, &read),
+                row::<Q, 1, NT>(group, x, n_blocks, &read),
+                row::<Q, 2, NT>(group, x, n_blocks, &read),
+                row::<Q, 3, NT>(group, x, n_blocks, &read),
+            ];
+            core::array::from_fn(|t| to_lanes(sum_four([a[t], b[t], c[t], d[t]])))
+        },
+    );
+}
+
+/// Row `R` of a group times `NT` tokens: four partial sums for each.
+#[inline]
+#[target_feature(enable = "neon")]
+fn row<Q: Quantised, const R: i32, const NT: usize>(
+    group: &[Q::Slab],
+    x: &[FloatChunk<NT>],
+    n_blocks: usize,
+    read: &impl Fn(&Q::Slab, usize) -> Unscaled,
+) -> [float32x4_t; NT] {
+    let mut lanes = [[vdupq_n_f32(0.0); 4]; NT];
+    let mut block = |w: &Q::Slab, b: usize, x: &[FloatChunk<NT>; 2]| {
+        let Unscaled { rows, d, m } = read(w, b);
+        let (first, second) = rows[R as usize];
+        for (half, q) in [first, second].into_iter().enumerate() {
+            let w = widen(q).map(|q| {
+                if Q::HAS_MIN {
+                    vfmaq_laneq_f32::<R>(vdupq_laneq_f32::<R>(m), q, d[half])
+                } else {
+                    vmulq_laneq_f32::<R>(q, d[half])
+                }
+            });
+            for t in 0..NT {
+                for i in 0..4 {
+                    lanes[t][i] = vfmaq_f32(lanes[t][i], w[i], load(&x[half], t * 64 + i * 16));
+                }
+            }
+        }
+    };
+    let whole = n_blocks / Q::BLOCKS;
+    let (x, _) = x.as_chunks::<2>();
+    for (w, x) in group[..whole].iter().zip(x.chunks_exact(Q::BLOCKS)) {
+        for (b, x) in x.iter().enumerate() {
+            block(w, b, x);
+        }
+    }
+    for (b, x) in x[whole * Q::BLOCKS..].iter().enumerate() {
+        block(&group[whole], b, x);
+    }
+    lanes.map(|lanes| halve_to_four(lanes))
+}
+
+/// Sixteen bytes as floats.
+#[inline]
+#[target_feature(enable = "neon")]
+fn widen(q: int8x16_t) -> [float32x4_t; 4] {
+    let (low, high) = (vmovl_s8(vget_low_s8(q)), vmovl_high_s8(q));
+    [
+        vcvtq_f32_s32(vmovl_s16(vget_low_s16(low))),
+        vcvtq_f32_s32(vmovl_high_s16(low)),
+        vcvtq_f32_s32(vmovl_s16(vget_low_s16(high))),
+        vcvtq_f32_s32(vmovl_high_s16(high)),
+    ]
+}
