@@ -5,6 +5,7 @@ use llm::gguf::Gguf;
 use llm::perplexity::CHUNK_LEN;
 use llm::tokenizer::Tokenizer;
 use ops::crc32c::crc32c_f32;
+use ops::matrix::Kernels;
 use pilm::decoder::Decoder;
 use pilm::perplexity::{Perplexity, perplexity};
 use pilm::session::{Memory, Session};
@@ -15,8 +16,17 @@ use pilm::threads::Threads;
 /// # Panics
 /// The model is unusable.
 pub fn checksums(model: &[u8], ids: &[u32], n_cores: usize) -> Vec<String> {
+    checksums_by(Kernels::Tuned, model, ids, n_cores)
+}
+
+/// [`checksums`] by another generation of kernels.
+///
+/// # Panics
+/// The model is unusable.
+pub fn checksums_by(kernels: Kernels, model: &[u8], ids: &[u32], n_cores: usize) -> Vec<String> {
     let mut checksums = Vec::new();
     with_session(model, n_cores, |session| {
+        session.engine.set_kernels(kernels);
         session
             .prefill(ids, 0, &mut |_, logits| {
                 checksums.push(format!("{:08x}", crc32c_f32(logits)));

@@ -39,6 +39,8 @@ pub enum Command<'a> {
     Membw,
     /// Measures prefill and decode; the number of runs.
     Bench(Option<usize>),
+    /// Measures each generation of kernels; the number of runs.
+    Kernels(Option<usize>),
     /// Perplexity on a text file of the card.
     Ppl(&'a str),
     /// Continues a text without the chat template.
@@ -116,6 +118,10 @@ pub const COMMANDS: &[(&str, &str)] = &[
     ("/selftest", "compares every kernel with its reference"),
     ("/membw", "measures memory bandwidth"),
     ("/bench [RUNS]", "measures prefill and decode"),
+    (
+        "/kernels [RUNS]",
+        "measures each generation of kernels on the model's weights",
+    ),
     ("/ppl FILE", "perplexity on a text file of the card"),
     ("/reboot", "restarts the board"),
 ];
@@ -179,10 +185,16 @@ pub fn parse(line: &str) -> Result<Line<'_>, CommandError> {
         "load" => Command::Load(argument.ok_or(CommandError::NeedsArgument { usage })?),
         "raw" => Command::Raw(argument.ok_or(CommandError::NeedsArgument { usage })?),
         "ppl" => Command::Ppl(argument.ok_or(CommandError::NeedsArgument { usage })?),
-        "bench" => Command::Bench(match argument {
-            Some(runs) => Some(runs.parse().map_err(|_| bad(runs))?),
-            None => None,
-        }),
+        "bench" | "kernels" => {
+            let runs = match argument {
+                Some(runs) => Some(runs.parse().map_err(|_| bad(runs))?),
+                None => None,
+            };
+            match lower.as_str() {
+                "bench" => Command::Bench(runs),
+                _ => Command::Kernels(runs),
+            }
+        }
         // The rest takes nothing, and says so rather than ignore what was typed.
         _ => match (argument, lower.as_str()) {
             (Some(argument), _) => return Err(bad(argument)),
@@ -293,6 +305,10 @@ mod tests {
         assert_eq!(
             parse("/bench 3"),
             Ok(Line::Command(Command::Bench(Some(3))))
+        );
+        assert_eq!(
+            parse("/kernels 5"),
+            Ok(Line::Command(Command::Kernels(Some(5))))
         );
         assert!(matches!(
             parse("/reset now"),

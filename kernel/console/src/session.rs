@@ -10,6 +10,7 @@ mod events;
 mod generate;
 mod inbox;
 mod info;
+mod kernels;
 mod load;
 mod membw;
 mod model;

@@ -9,6 +9,7 @@ mod table;
 
 use alloc::string::{String, ToString};
 use llm::lookup::Lookup;
+use ops::matrix::Kernels;
 
 pub use error::SettingError;
 pub use table::{Effect, Setting};
@@ -46,6 +47,8 @@ pub struct Settings {
     pub context: Option<usize>,
     /// The type of the KV cache.
     pub kv: Option<KvType>,
+    /// What multiplies.
+    pub kernels: Kernels,
     /// Whether the banner is left out.
     pub quiet: bool,
     /// Bits per second of the UART.
@@ -92,6 +95,7 @@ impl Default for Settings {
             cores: None,
             context: None,
             kv: None,
+            kernels: Kernels::default(),
             quiet: false,
             baud: None,
         }
@@ -148,6 +152,7 @@ impl Settings {
                     _ => None,
                 },
             ),
+            Setting::Kernels => put(&mut self.kernels, word.parse().ok()),
             Setting::Quiet => put(&mut self.quiet, on_off(word)),
             Setting::Baud => put(
                 &mut self.baud,
@@ -299,6 +304,7 @@ mod tests {
             ("cores", "0"),
             ("seed", "x"),
             ("kv", "f64"),
+            ("kernels", "fast"),
             ("stats", "maybe"),
             ("baud", "300"),
             ("max_tokens", "0"),

@@ -86,6 +86,11 @@ pub enum Op {
         /// The most chunks; without it all of the text.
         chunks: Option<usize>,
     },
+    /// Measures each generation of kernels.
+    Kernels {
+        /// Samples per configuration.
+        runs: Option<usize>,
+    },
     /// Measures memory bandwidth.
     Membw(MembwRequest),
     /// Compares every kernel with its reference.

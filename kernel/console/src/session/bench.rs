@@ -98,10 +98,11 @@ impl<P: Platform> Shell<'_, P> {
         let plan = self.bench_plan(request);
         say!(
             self.screen,
-            "{} runs of {} prompt tokens and {} answer tokens per core count; Ctrl-C stops",
+            "{} runs of {} prompt tokens and {} answer tokens per core count, {} kernels; Ctrl-C stops",
             plan.runs,
             plan.prompt_tokens,
-            plan.tokens
+            plan.tokens,
+            self.settings.kernels
         );
         match self.measure_model(request, &Id::None, seat) {
             Ok((benches, stopped)) => {
@@ -158,6 +159,7 @@ impl<P: Platform> Shell<'_, P> {
                         .field("model", seat.facts.file.as_str())
                         .field("format", seat.facts.format.as_str())
                         .field("kv", seat.facts.kv)
+                        .field("kernels", self.settings.kernels.name())
                         .field("bytes_per_token", seat.facts.bytes_per_token)
                         .field("version", facts.version.as_str())
                         .field("revision", format_args!("{:06x}", facts.revision))

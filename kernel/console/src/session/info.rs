@@ -144,6 +144,7 @@ pub(super) fn show(
                 "reads    {} of tensors per token",
                 Size(model.bytes_per_token)
             );
+            say!(screen, "kernels  {}", settings.kernels);
             say!(screen, "trained  for {} tokens", model.trained_len);
             say!(
                 screen,

@@ -1,10 +1,13 @@
 //! What a session needs of a loaded model.
 
+use alloc::vec::Vec;
 use llm::chat::ChatTemplate;
 use llm::engine::{Engine, EngineError};
 use llm::lookup::Lookup;
 use llm::run_state::CoreCounts;
 use llm::tokenizer::{TokenId, Tokenizer};
+use ops::Matrix;
+use ops::matrix::Kernels;
 use ops::parallel::Cores;
 
 /// A decoder with its tokenizer: an [`Engine`], or in tests one that follows a script.
@@ -31,6 +34,10 @@ pub trait Model {
         cores: &dyn Cores,
         stop: &dyn Fn() -> bool,
     ) -> Result<&[f32], EngineError>;
+    /// Chooses what multiplies; what is held is forgotten when it would have other bits.
+    fn set_kernels(&mut self, kernels: Kernels);
+    /// The largest matrix of each weight type, and its tensor's name.
+    fn largest_matrices(&self) -> Vec<(&'static str, &Matrix<'_>)>;
     /// What core `core` has done since [`Self::clear_counts`].
     fn counts(&mut self, core: usize) -> CoreCounts;
     /// Starts counting anew.
@@ -80,6 +87,12 @@ impl Model for Engine<'_> {
     }
     fn clear(&mut self) {
         self.truncate(0);
+    }
+    fn set_kernels(&mut self, kernels: Kernels) {
+        self.set_kernels(kernels);
+    }
+    fn largest_matrices(&self) -> Vec<(&'static str, &Matrix<'_>)> {
+        self.largest_matrices()
     }
     fn counts(&mut self, core: usize) -> CoreCounts {
         self.counts(core)

@@ -76,6 +76,10 @@ impl<P: Platform> Shell<'_, P> {
                 Some(seat) => self.bench(runs, seat),
                 None => self.no_model(),
             },
+            Command::Kernels(runs) => match seat {
+                Some(seat) => self.kernels(runs, seat, scratch),
+                None => self.no_model(),
+            },
             Command::Ppl(file) => match seat {
                 Some(seat) => self.ppl(file, seat),
                 None => self.no_model(),

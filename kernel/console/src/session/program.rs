@@ -97,7 +97,7 @@ impl<P: Platform> Shell<'_, P> {
             Op::Selftest => self.selftest_events(&events, &id, scratch, seat),
             Op::Membw(request) => self.membw_events(&events, &id, request, scratch),
             op => match seat {
-                Some(seat) => self.ask_model(op, &id, seat),
+                Some(seat) => self.ask_model(op, &id, seat, scratch),
                 None => events.error(
                     "no_model",
                     "no model is loaded: see the ops models and load",
@@ -121,7 +121,7 @@ impl<P: Platform> Shell<'_, P> {
     }
 
     /// Ops that need a model.
-    fn ask_model(&mut self, op: Op, id: &Id, seat: &mut Seat<'_>) {
+    fn ask_model(&mut self, op: Op, id: &Id, seat: &mut Seat<'_>, scratch: &mut [Line]) {
         let events = Events::new(self.screen, id);
         match op {
             Op::Tokenize { text, special } => {
@@ -173,6 +173,7 @@ impl<P: Platform> Shell<'_, P> {
                 Err(error) => events.error(error.code(), error),
             },
             Op::Bench(request) => self.bench_events(&events, id, request, seat),
+            Op::Kernels { runs } => self.kernels_events(&events, id, runs, seat, scratch),
             Op::Ppl { file, chunks } => self.ppl_events(&events, id, &file, chunks, seat),
             // The other ops were answered before.
             _ => {}

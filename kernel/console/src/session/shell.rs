@@ -123,6 +123,9 @@ impl<P: Platform> Shell<'_, P> {
         loop {
             let input = self.inbox.borrow_mut().next();
             self.report_lost();
+            if let Some(seat) = &mut seat {
+                seat.model.set_kernels(self.settings.kernels);
+            }
             let next = match input {
                 None => Some(Next::Exit(Exit::End)),
                 Some(Input::Line(line)) => self.person(&line, seat.as_mut(), scratch),

@@ -42,6 +42,7 @@ impl Settings {
             Setting::Cores => optional(out, self.cores, "all"),
             Setting::Context => optional(out, self.context, "auto"),
             Setting::Kv => optional(out, self.kv.map(KvType::name), "auto"),
+            Setting::Kernels => out.write_str(self.kernels.name()),
             Setting::Quiet => out.write_str(on_off(self.quiet)),
             Setting::Baud => optional(out, self.baud, "115200"),
         }
@@ -67,6 +68,7 @@ impl Settings {
             Setting::Cores => object.field(key, self.cores),
             Setting::Context => object.field(key, self.context),
             Setting::Kv => object.field(key, self.kv.map(KvType::name)),
+            Setting::Kernels => object.field(key, self.kernels.name()),
             Setting::Quiet => object.field(key, self.quiet),
             Setting::Baud => object.field(key, self.baud),
         };

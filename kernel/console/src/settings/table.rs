@@ -66,6 +66,7 @@ settings! {
     Cores         "cores"          Now   "a whole number from 1 to 4, or all""the cores that work";
     Context       "context"        Load  "a whole number above 0, or auto" "tokens that the model keeps in view";
     Kv            "kv"             Load  "f32, f16, int8 or auto"          "how keys and values are kept";
+    Kernels       "kernels"        Now   "scalar, plain or tuned"          "the generation of kernels that multiplies with the weights";
     Quiet         "quiet"          Boot  "on or off"                       "starts without a banner";
     Baud          "baud"           Boot  "a whole number from 9600 to 4000000" "the speed of the serial line";
 }

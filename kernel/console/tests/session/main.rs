@@ -2,6 +2,7 @@
 
 mod bench_board;
 mod guessing;
+mod kernels;
 mod perplexity;
 
 use bench_board::{Board, Step};
@@ -336,6 +337,7 @@ fn measurements_keep_every_sample_and_end_once() {
         );
         assert_eq!(record["reused_tokens"], 0);
         assert_eq!(record["model"], "tiny.gguf");
+        assert_eq!(record["kernels"], "tuned");
         assert!(record["tokens_per_s"].as_f64() > Some(0.0), "{record}");
     }
     assert_eq!(of(1, "done").len(), 1);

@@ -12,7 +12,7 @@ use serde::Deserialize;
 use serde::de::{Deserializer, Visitor};
 
 /// The names of all ops.
-pub(super) const OPS: [&str; 15] = [
+pub(super) const OPS: [&str; 16] = [
     "info",
     "models",
     "load",
@@ -24,6 +24,7 @@ pub(super) const OPS: [&str; 15] = [
     "chat",
     "set",
     "bench",
+    "kernels",
     "ppl",
     "membw",
     "selftest",
@@ -171,6 +172,9 @@ impl Op {
                 prompt_tokens: fields.prompt_tokens.take(),
                 tokens: fields.tokens.take(),
             }),
+            "kernels" => Self::Kernels {
+                runs: fields.runs.take(),
+            },
             "ppl" => Self::Ppl {
                 file: fields.file.take().ok_or(missing("file"))?,
                 chunks: fields.chunks.take(),

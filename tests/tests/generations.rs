@@ -1,0 +1,111 @@
+//! Every generation of kernels on the board's processor: its bits, and its measurement.
+
+use ops::GgmlType;
+use ops::matrix::Kernels;
+use pilm::synth::{self, Shape};
+use serde_json::{Value, json};
+use tests::boot::{assert_clean_log, boot, machine, session};
+use tests::card::{Card, MODEL};
+use tests::host;
+use xtask::card::CardFile;
+use xtask::session::Session;
+
+/// Batches that are not whole, and a last tile that is not.
+const PROMPT_TOKENS: u32 = 39;
+
+fn ids() -> Vec<u32> {
+    (0..PROMPT_TOKENS).map(|i| 5 + (i * 37) % 400).collect()
+}
+
+fn events(pi: &mut Session, request: Value) -> Vec<Value> {
+    let mut events = Vec::new();
+    pi.ask_with(request, &mut |event| {
+        events.push(event.clone());
+        Ok(())
+    })
+    .unwrap_or_else(|error| panic!("{error:#}"));
+    events
+}
+
+/// The checksum after the prompt, worked in at once, and after each token that follows.
+fn checksums(pi: &mut Session) -> Vec<String> {
+    let request = json!({"op": "complete", "ids": ids(), "max_tokens": 4, "ignore_eos": true,
+        "temperature": 0, "logits_crc32c": true});
+    events(pi, json!({"op": "reset"}));
+    let events = events(pi, request);
+    let checksums = events.iter().filter_map(|event| event["crc32c"].as_str());
+    checksums.map(str::to_owned).collect()
+}
+
+#[test]
+fn each_generation_gives_the_bits_that_it_gives_on_the_host() {
+    let models: Vec<(String, Vec<u8>)> = [
+        (Shape::llama_grouped(), GgmlType::Q8_0),
+        (Shape::qwen2(), GgmlType::Q4_0),
+        (Shape::qwen2(), GgmlType::Q4_1),
+        (Shape::llama_wide(), GgmlType::Q6_K),
+    ]
+    .iter()
+    .enumerate()
+    .map(|(i, (shape, ggml_type))| (format!("m{i}.gguf"), synth::bytes(shape, *ggml_type)))
+    .collect();
+    let files: Vec<_> = models
+        .iter()
+        .map(|(name, bytes)| CardFile::bytes(name, bytes.clone()))
+        .collect();
+    let card = Card::with(&files);
+    let mut pi = boot(&card);
+    for (name, bytes) in &models {
+        events(&mut pi, json!({"op": "load", "name": name}));
+        let mut found = Vec::new();
+        for kernels in Kernels::ALL {
+            let set = json!({"op": "set", "key": "kernels", "value": kernels.name()});
+            events(&mut pi, set);
+            let here = checksums(&mut pi);
+            let expected = host::checksums_by(kernels, bytes, &ids(), 2);
+            assert_eq!(here.len(), 4, "{name} {kernels}");
+            assert_eq!(Some(&here[0]), expected.last(), "{name} {kernels}");
+            found.push(here);
+        }
+        assert_eq!(found[0], found[2], "{name}: scalar and tuned");
+        assert_ne!(found[1][0], found[2][0], "{name}: plain is more exact");
+    }
+    assert_clean_log(&mut pi);
+}
+
+#[test]
+fn generations_are_compared_and_no_speed_is_claimed() {
+    let card = Card::with_model(&Shape::llama_tied(), GgmlType::Q8_0);
+    let mut pi = session(&machine(&card).append("pilm.kernels=plain"));
+    let info = events(&mut pi, json!({"op": "info"}));
+    assert_eq!(info[0]["settings"]["kernels"], "plain");
+    let events = events(&mut pi, json!({"op": "kernels", "runs": 2}));
+    let (done, records) = events.split_last().unwrap();
+    assert_eq!(done["finish_reason"], "stop");
+    assert_eq!(records.len(), 3 * 2 * 4, "generations, loads, cores");
+    for record in records {
+        let runs = record["runs"].as_u64().unwrap() + record["void_runs"].as_u64().unwrap();
+        assert!(runs >= 2, "{record}");
+        assert_eq!(
+            (&record["emulated"], &record["model"]),
+            (&json!(true), &json!(MODEL))
+        );
+        assert!(record.get("mean_gb_per_s").is_none(), "no speed: {record}");
+        let error = record["max_relative_error"].as_f64().unwrap();
+        match record["kernels"].as_str().unwrap() {
+            "plain" => assert!(error < 1e-6, "{record}"),
+            _ => assert!((1e-4..2e-2).contains(&error), "{record}"),
+        }
+        if record["kernels"] == "scalar" {
+            assert_eq!(record["speedup_over_scalar"], 1.0, "{record}");
+        }
+    }
+    let text = pi.qemu();
+    text.send_line("/kernels 1").unwrap();
+    let text = text
+        .expect(xtask::session::PROMPT, std::time::Duration::from_secs(300))
+        .unwrap();
+    assert!(text.contains("the ratios are the emulator's"), "{text}");
+    assert!(!text.contains("GB/s"), "{text}");
+    assert_clean_log(&mut pi);
+}
