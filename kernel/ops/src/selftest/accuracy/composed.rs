@@ -1,5 +1,6 @@
 //! Two decoder layers put together from the kernels, against the same two layers in f64.
 
+use super::attention::{Hold, as_f16, as_f32, as_int8};
 use super::vectors::{EPS, HEAD_DIM, rms_scale, rotate, swiglu_exact, tables};
 use super::{Accuracy, Spoil, fill};
 use crate::activations::{Activations, FloatChunk};
@@ -8,11 +9,10 @@ use crate::dispatch;
 use crate::lanes::{F32x4, flat};
 use crate::matrix::{Error, Kernels};
 use crate::parallel::Serial;
-use crate::scalar::attention::{KvF32, partial_len, unit_len};
+use crate::scalar::attention::{KvF16, KvF32, KvFormat, KvI8, partial_len};
 use crate::scalar::rope::RopeStyle;
 use crate::{GgmlType, Matrix};
 
-const NAME: &str = "two layers";
 /// Three query heads of one KV head.
 const HEADS: usize = 3;
 const DIM: usize = HEADS * HEAD_DIM;
@@ -54,12 +54,33 @@ pub(super) fn run(
     let layers = layers
         .each_ref()
         .map(|layer| layer.as_ref().expect("made above"));
+    let mut compare = |name, forward: Forward, hold: Hold| {
+        report(check(&mut arena, &layers, spoil, name, forward, hold)?);
+        Ok(())
+    };
+    compare("two layers", forward::<KvF32>, as_f32)?;
+    compare("two layers f16 cache", forward::<KvF16>, as_f16)?;
+    compare("two layers int8 cache", forward::<KvI8>, as_int8)
+}
+
+/// The layers by the kernels, token after token.
+type Forward = fn(&mut Arena<'_>, &[&Layer<'_>; LAYERS], &mut [F32x4]) -> Result<(), OutOfMemory>;
+
+/// The layers with a cache that keeps what `hold` leaves of a key or a value.
+fn check(
+    arena: &mut Arena<'_>,
+    layers: &[&Layer<'_>; LAYERS],
+    spoil: &mut Spoil<'_>,
+    name: &'static str,
+    forward: Forward,
+    hold: Hold,
+) -> Result<Accuracy, OutOfMemory> {
     let tokens = arena.slice::<F32x4>(TOKENS * DIM / 4)?;
     fill(tokens, 50, 1.0);
     let exact = arena.slice::<f64>(TOKENS * DIM)?;
-    forward_exact(&mut arena, &layers, tokens, exact)?;
-    forward(&mut arena, &layers, tokens)?;
-    spoil(NAME, tokens);
+    forward_exact(arena, layers, tokens, exact, hold)?;
+    forward(arena, layers, tokens)?;
+    spoil(name, tokens);
 
     let (mut dot, mut ours, mut theirs) = (0.0, 0.0, 0.0);
     for (&a, &b) in flat(tokens).iter().zip(exact.iter()) {
@@ -68,13 +89,12 @@ pub(super) fn run(
         ours += a * a;
         theirs += b * b;
     }
-    report(Accuracy {
-        check: NAME,
+    Ok(Accuracy {
+        check: name,
         values: exact.len(),
         error: 1.0 - dot / libm::sqrt(ours * theirs),
         limit: LIMIT,
-    });
-    Ok(())
+    })
 }
 
 fn new_layer<'a>(arena: &mut Arena<'a>, seed: u64) -> Result<Layer<'a>, OutOfMemory> {
@@ -127,8 +147,7 @@ fn multiply(matrix: &Matrix<'_>, x: &[F32x4], float1: &mut [FloatChunk<1>], out:
     matrix.mul(Kernels::Tuned, &x, 0..matrix.groups(), out);
 }
 
-/// The layers by the kernels, token after token.
-fn forward(
+fn forward<K: KvFormat>(
     arena: &mut Arena<'_>,
     layers: &[&Layer<'_>; LAYERS],
     tokens: &mut [F32x4],
@@ -145,13 +164,11 @@ fn forward(
     let (cos, sin) = (arena.slice(head)?, arena.slice(head)?);
     let queries = arena.slice::<F32x4>(DIM / 4)?;
     let partials = arena.slice::<F32x4>(HEADS * partial_len(HEAD_DIM))?;
-    let units = arena.slice(LAYERS * unit_len(HEAD_DIM))?;
+    let unit_len = K::unit_len(HEAD_DIM);
+    let units = arena.slice::<K::Lane>(LAYERS * unit_len)?;
     for (pos, x) in tokens.chunks_exact_mut(DIM / 4).enumerate() {
         tables(STYLE, pos, cos, sin);
-        for (layer, unit) in layers
-            .iter()
-            .zip(units.chunks_exact_mut(unit_len(HEAD_DIM)))
-        {
+        for (layer, unit) in layers.iter().zip(units.chunks_exact_mut(unit_len)) {
             let [wq, wk, wv, wo, w_gate, w_up, w_down] = &layer.matrices;
             dispatch::rms_norm(x, 1, 0, layer.norms[0], EPS, xb);
             multiply(wq, xb, float1, q);
@@ -161,8 +178,8 @@ fn forward(
                 dispatch::rope(STYLE, from, 1, 0, cos, sin, 0.125, to);
             }
             dispatch::rope(STYLE, k, 1, 0, cos, sin, 1.0, key);
-            dispatch::append::<KvF32>(unit, pos, key, v, 1, 0);
-            dispatch::attend::<KvF32, HEADS>(queries, unit, [pos + 1; HEADS], partials);
+            dispatch::append::<K>(unit, pos, key, v, 1, 0);
+            dispatch::attend::<K, HEADS>(queries, unit, [pos + 1; HEADS], partials);
             for (from, to) in partials
                 .chunks_exact(partial_len(HEAD_DIM))
                 .zip(q.chunks_exact_mut(head))
@@ -189,6 +206,7 @@ fn forward_exact(
     layers: &[&Layer<'_>; LAYERS],
     tokens: &[F32x4],
     out: &mut [f64],
+    hold: Hold,
 ) -> Result<(), OutOfMemory> {
     let [xb, q, y] = [
         arena.slice::<f64>(DIM)?,
@@ -211,7 +229,9 @@ fn forward_exact(
             multiply_exact(wq, xb, q);
             multiply_exact(wk, xb, &mut keys[here.clone()]);
             multiply_exact(wv, xb, &mut values[here.clone()]);
-            rotate(STYLE, pos, &mut keys[here]);
+            rotate(STYLE, pos, &mut keys[here.clone()]);
+            hold(&mut keys[here.clone()]);
+            hold(&mut values[here]);
             for query in q.chunks_exact_mut(HEAD_DIM) {
                 rotate(STYLE, pos, query);
                 attend_exact(query, &keys[..(pos + 1) * HEAD_DIM], values);

@@ -3,6 +3,7 @@
 //! Errors are relative to the largest magnitude of the exact result. What a bound says is what f32 can
 //! hold: a wrong index, sign, scale or constant misses it by orders of magnitude.
 
+mod attention;
 mod composed;
 mod products;
 mod vectors;
@@ -48,6 +49,7 @@ pub fn run(
 ) -> Result<(), OutOfMemory> {
     products::run(memory, spoil, report)?;
     vectors::run(memory, spoil, report)?;
+    attention::run(memory, spoil, report)?;
     composed::run(memory, spoil, report)
 }
 
@@ -123,7 +125,7 @@ mod tests {
             seen.len(),
             "every check has a name of its own"
         );
-        assert!(seen.len() >= 20, "{checks:?}");
+        assert!(seen.len() >= 35, "{checks:?}");
     }
 
     #[test]

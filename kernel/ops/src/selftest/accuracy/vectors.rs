@@ -1,19 +1,16 @@
-//! Norms, rotations, activations and attention.
+//! Norms, rotations and activations.
 
 use super::{Accuracy, Spoil, Worst, fill};
 use crate::arena::{Arena, Line, OutOfMemory};
 use crate::dispatch;
 use crate::lanes::{F32x4, flat};
-use crate::scalar::attention::{BLOCK, KvF16, KvF32, KvFormat, partial_len, unit_len};
+use crate::scalar::attention::{BLOCK, KvF32, partial_len, unit_len};
 use crate::scalar::rope::RopeStyle;
 
-/// SmolLM2-135M: width, hidden width, width of a head, query heads per KV head.
+/// SmolLM2-135M: width, hidden width, width of a head.
 const DIM: usize = 576;
 const HIDDEN_DIM: usize = 1536;
 pub(super) const HEAD_DIM: usize = 64;
-const GROUP: usize = 3;
-/// A context that ends within a block.
-const POSITIONS: usize = 3 * BLOCK + 17;
 const LIMIT: f64 = 1e-6;
 pub(super) const EPS: f32 = 1e-5;
 
@@ -33,16 +30,6 @@ pub(super) fn run(
     report(swiglu(Arena::new(memory), spoil)?);
     report(add(Arena::new(memory), spoil)?);
     report(softmax(Arena::new(memory), spoil)?);
-    report(attention::<KvF32>(
-        Arena::new(memory),
-        spoil,
-        "attention f32 cache",
-    )?);
-    report(attention::<KvF16>(
-        Arena::new(memory),
-        spoil,
-        "attention f16 cache",
-    )?);
     Ok(())
 }
 
@@ -199,72 +186,4 @@ fn softmax(mut arena: Arena<'_>, spoil: &mut Spoil<'_>) -> Result<Accuracy, OutO
     let mut worst = Worst::new();
     worst.lanes(out, scores.iter().map(|&s| libm::exp(s) / total));
     Ok(worst.report(NAME, LIMIT))
-}
-
-/// Three query heads of one KV head over several blocks.
-fn attention<K: KvFormat>(
-    mut arena: Arena<'_>,
-    spoil: &mut Spoil<'_>,
-    name: &'static str,
-) -> Result<Accuracy, OutOfMemory> {
-    let lanes = HEAD_DIM / 4;
-    let n_blocks = POSITIONS.div_ceil(BLOCK);
-    let units = arena.slice::<K::Lane>(n_blocks * unit_len(HEAD_DIM))?;
-    let keys = arena.slice::<F32x4>(POSITIONS * lanes)?;
-    let values = arena.slice::<F32x4>(POSITIONS * lanes)?;
-    let queries = arena.slice::<F32x4>(GROUP * lanes)?;
-    fill(keys, 9, 1.0);
-    fill(values, 10, 1.0);
-    fill(queries, 11, 1.0);
-    for pos in 0..POSITIONS {
-        let unit = &mut units[pos / BLOCK * unit_len(HEAD_DIM)..][..unit_len(HEAD_DIM)];
-        let at = pos * lanes..(pos + 1) * lanes;
-        dispatch::append::<K>(unit, pos % BLOCK, &keys[at.clone()], &values[at], 1, 0);
-    }
-    let stride = GROUP * partial_len(HEAD_DIM);
-    let partials = arena.slice::<F32x4>(n_blocks * stride)?;
-    for block in 0..n_blocks {
-        let n_valid = (POSITIONS - block * BLOCK).min(BLOCK);
-        let unit = &units[block * unit_len(HEAD_DIM)..][..unit_len(HEAD_DIM)];
-        let out = &mut partials[block * stride..][..stride];
-        dispatch::attend::<K, GROUP>(queries, unit, [n_valid; GROUP], out);
-    }
-    let out = arena.slice::<F32x4>(GROUP * lanes)?;
-    for q in 0..GROUP {
-        let partials = &partials[q * partial_len(HEAD_DIM)..];
-        dispatch::merge(partials, stride, n_blocks, &mut out[q * lanes..][..lanes]);
-    }
-    spoil(name, out);
-
-    // What the cache holds is what was put into it, rounded to its format.
-    let lane = &mut arena.slice::<K::Lane>(1)?[0];
-    let mut held = |x: f32| {
-        K::set(lane, 0, x);
-        f64::from(K::widen(lane)[0])
-    };
-    let mut worst = Worst::new();
-    for q in 0..GROUP {
-        let query = &flat(queries)[q * HEAD_DIM..][..HEAD_DIM];
-        let mut total = 0.0;
-        let mut sum = [0.0; HEAD_DIM];
-        for pos in 0..POSITIONS {
-            let at = pos * HEAD_DIM..(pos + 1) * HEAD_DIM;
-            let (key, value) = (&flat(keys)[at.clone()], &flat(values)[at]);
-            let score: f64 = query
-                .iter()
-                .zip(key)
-                .map(|(&q, &k)| f64::from(q) * held(k))
-                .sum();
-            let weight = libm::exp(score);
-            total += weight;
-            sum.iter_mut()
-                .zip(value)
-                .for_each(|(sum, &v)| *sum += weight * held(v));
-        }
-        worst.lanes(
-            &out[q * lanes..][..lanes],
-            sum.into_iter().map(|sum| sum / total),
-        );
-    }
-    Ok(worst.report(name, LIMIT))
 }
