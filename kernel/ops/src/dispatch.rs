@@ -54,6 +54,7 @@ macro_rules! dispatch {
 
 dispatch! {
     /// [`scalar::matmul::quantised`] for many groups and tiles.
+    #[inline(never)] // A loop of the image is found by this name.
     pub fn mul_quantised<{Q: Quantised, const NT: usize}, {Q, NT}>(
         groups: &[Q::Slab],
         x: &[QuantPair<NT>],
@@ -64,6 +65,7 @@ dispatch! {
         neon: Q::mul_neon(groups, x, n_blocks, n_tokens, out);
 
     /// [`scalar::matmul::plain`] for many groups and tiles.
+    #[inline(never)] // A loop of the image is found by this name.
     pub fn mul_plain<{Q: Quantised, const NT: usize}, {Q, NT}>(
         groups: &[Q::Slab],
         x: &[FloatChunk<NT>],
@@ -74,6 +76,7 @@ dispatch! {
         neon: Q::mul_plain_neon(groups, x, n_blocks, n_tokens, out);
 
     /// [`scalar::matmul::float`] for many groups and tiles of `n_chunks` chunks.
+    #[inline(never)] // A loop of the image is found by this name.
     pub fn mul_float<{F: Float, const NT: usize}, {F, NT}>(
         groups: &[F::Chunk],
         x: &[FloatChunk<NT>],

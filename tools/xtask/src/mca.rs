@@ -21,6 +21,8 @@ const FEWEST_PRODUCTS: u64 = 16;
 const TURNS: u64 = 100;
 /// Parts of the names of functions that compute for comparison only.
 const NOT_HOT: [&str; 2] = ["selftest", "scalar"];
+/// Part of the names of functions with plain kernels.
+const PLAIN: &str = "mul_plain";
 
 /// An innermost loop.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -86,7 +88,7 @@ pub fn mca(options: &Options) -> Result<()> {
         if NOT_HOT.iter().any(|part| site.function.contains(part)) {
             continue;
         }
-        let products = products(&site.body);
+        let products = products(&site);
         if products >= FEWEST_PRODUCTS {
             let cycles = cycles_per_turn(&site.body)?;
             costs.push(Cost {
@@ -236,9 +238,13 @@ fn branch_target(text: &str) -> Option<u64> {
 }
 
 /// Products per turn of a loop: of int8 if there are any, whose sums a few float products then scale; else of floats.
-fn products(body: &[String]) -> u64 {
+///
+/// Plain kernels scale each weight, right after it has become a float, by `fmul`, or by `fmla` if it has a
+/// minimum; that is no product with an activation.
+fn products(site: &Loop) -> u64 {
     let count = |mnemonics: &[&str], lanes: &str| {
-        body.iter()
+        site.body
+            .iter()
             .filter(|text| text.contains(lanes))
             .filter_map(|text| text.split_whitespace().next())
             .filter(|mnemonic| mnemonics.contains(mnemonic))
@@ -248,7 +254,12 @@ fn products(body: &[String]) -> u64 {
     if int8 > 0 {
         return int8;
     }
-    4 * count(&["fmla"], ".4s")
+    let scaled = if site.function.contains(PLAIN) {
+        count(&["scvtf", "ucvtf"], ".4s").saturating_sub(count(&["fmul"], ".4s"))
+    } else {
+        0
+    };
+    4 * count(&["fmla"], ".4s").saturating_sub(scaled)
 }
 
 fn cycles_per_turn(body: &[String]) -> Result<f64> {
@@ -321,7 +332,23 @@ mod tests {
                 "subs\tx0, x0, #0x1"
             ]
         );
-        assert_eq!(products(&loops[0].body), 16);
+        assert_eq!(products(&loops[0]), 16);
+    }
+
+    #[test]
+    fn scaling_a_weight_is_no_product() {
+        let site = |function: &str, scale: &str| Loop {
+            function: function.into(),
+            addr: 0x8_0000,
+            body: ["scvtf\tv1.4s, v1.4s", scale, "fmla\tv0.4s, v1.4s, v4.4s"]
+                .map(str::to_owned)
+                .to_vec(),
+        };
+        let by_fmla = "fmla\tv1.4s, v2.4s, v3.4s";
+        assert_eq!(products(&site("mul_plain::<Q4_1, 1>", by_fmla)), 4);
+        let by_fmul = "fmul\tv1.4s, v1.4s, v3.4s";
+        assert_eq!(products(&site("mul_plain::<Q8_0, 1>", by_fmul)), 4);
+        assert_eq!(products(&site("attend", by_fmla)), 8);
     }
 
     #[test]

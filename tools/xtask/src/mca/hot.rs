@@ -19,7 +19,7 @@ struct Hot {
 /// ggml's Q8_0 loop; on Armv8.0 it has no other for a prompt.
 const GGML_Q8_0: (f64, f64) = (26.0, 10.5);
 
-const HOT: [Hot; 7] = [
+const HOT: [Hot; 11] = [
     Hot {
         title: "Q8_0, decoded token",
         function: "mul_quantised::<ops::packed::q8_0::Q8_0, 1>",
@@ -44,6 +44,34 @@ const HOT: [Hot; 7] = [
     Hot {
         title: "Q4_1, four tokens of a prompt, each",
         function: "mul_quantised::<ops::packed::q4_1::Q4_1, 4>",
+        products: None,
+        ggml: None,
+        bar: None,
+    },
+    Hot {
+        title: "Q8_0, plain kernels, decoded token",
+        function: "mul_plain::<ops::packed::q8_0::Q8_0, 1>",
+        products: None,
+        ggml: None,
+        bar: None,
+    },
+    Hot {
+        title: "Q8_0, plain kernels, four tokens of a prompt, each",
+        function: "mul_plain::<ops::packed::q8_0::Q8_0, 4>",
+        products: None,
+        ggml: None,
+        bar: None,
+    },
+    Hot {
+        title: "Q4_1, plain kernels, decoded token",
+        function: "mul_plain::<ops::packed::q4_1::Q4_1, 1>",
+        products: None,
+        ggml: None,
+        bar: None,
+    },
+    Hot {
+        title: "Q4_1, plain kernels, four tokens of a prompt, each",
+        function: "mul_plain::<ops::packed::q4_1::Q4_1, 4>",
         products: None,
         ggml: None,
         bar: None,

@@ -50,10 +50,10 @@ pub(super) fn multiply<Q: Quantised, const NT: usize>(
         out,
         |group, x| -> [_; NT] {
             let [a, b, c, d] = [
-                row::<Q, 0, NT>(group, x, n_blocks, &read),
-                row::<Q, 1, NT>(group, x, n_blocks, &read),
-                row::<Q, 2, NT>(group, x, n_blocks, &read),
-                row::<Q, 3, NT>(group, x, n_blocks, &read),
+                row::<Q, 0, NT>(group, x, &read),
+                row::<Q, 1, NT>(group, x, &read),
+                row::<Q, 2, NT>(group, x, &read),
+                row::<Q, 3, NT>(group, x, &read),
             ];
             core::array::from_fn(|t| to_lanes(sum_four([a[t], b[t], c[t], d[t]])))
         },
@@ -66,12 +66,11 @@ pub(super) fn multiply<Q: Quantised, const NT: usize>(
 fn row<Q: Quantised, const R: i32, const NT: usize>(
     group: &[Q::Slab],
     x: &[FloatChunk<NT>],
-    n_blocks: usize,
     read: &impl Fn(&Q::Slab, usize) -> Unscaled,
 ) -> [float32x4_t; NT] {
     let mut lanes = [[vdupq_n_f32(0.0); 4]; NT];
-    let mut block = |w: &Q::Slab, b: usize, x: &[FloatChunk<NT>; 2]| {
-        let Unscaled { rows, d, m } = read(w, b);
+    let mut block = |b: usize, in_slab: usize, x: &[FloatChunk<NT>; 2]| {
+        let Unscaled { rows, d, m } = read(&group[b / Q::BLOCKS], in_slab);
         let (first, second) = rows[R as usize];
         for (half, q) in [first, second].into_iter().enumerate() {
             let w = widen(q).map(|q| {
@@ -88,15 +87,17 @@ fn row<Q: Quantised, const R: i32, const NT: usize>(
             }
         }
     };
-    let whole = n_blocks / Q::BLOCKS;
     let (x, _) = x.as_chunks::<2>();
-    for (w, x) in group[..whole].iter().zip(x.chunks_exact(Q::BLOCKS)) {
-        for (b, x) in x.iter().enumerate() {
-            block(w, b, x);
-        }
+    // With one token, what a turn costs besides its products shows: two blocks share it.
+    let (pairs, _) = x.as_chunks::<2>();
+    let pairs = if NT == 1 { pairs } else { &[] };
+    for (p, [first, second]) in pairs.iter().enumerate() {
+        let b = 2 * p;
+        block(b, b % Q::BLOCKS, first);
+        block(b, b % Q::BLOCKS + 1, second);
     }
-    for (b, x) in x[whole * Q::BLOCKS..].iter().enumerate() {
-        block(&group[whole], b, x);
+    for (b, x) in x.iter().enumerate().skip(2 * pairs.len()) {
+        block(b, b % Q::BLOCKS, x);
     }
     lanes.map(|lanes| halve_to_four(lanes))
 }
