@@ -85,8 +85,7 @@ pub trait Quantised {
     );
 }
 
-/// Makes a format's NEON twins of the functions of this name in [`crate::neon::matmul`] and in
-/// [`crate::neon::matmul::plain`].
+/// Makes a format's NEON twins of the functions of this name in `neon::matmul` and `neon::matmul::plain`.
 macro_rules! neon_twins {
     ($name:ident) => {
         #[cfg(target_arch = "aarch64")]
