@@ -68,7 +68,7 @@ pub trait KvFormat {
     }
 }
 
-/// Makes a format's NEON twin of the function of this name in [`crate::neon::attention`].
+/// Makes a format's NEON twin of the function of this name in `neon::attention`.
 macro_rules! attend_twin {
     ($name:ident) => {
         #[cfg(target_arch = "aarch64")]

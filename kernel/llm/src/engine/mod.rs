@@ -10,7 +10,7 @@ use alloc::vec::Vec;
 use ops::lanes::flat;
 use ops::matrix::Kernels;
 use ops::parallel::Cores;
-use ops::{GgmlType, Matrix};
+use ops::Matrix;
 
 use crate::chat::ChatTemplate;
 use crate::config::Config;
