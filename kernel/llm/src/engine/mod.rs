@@ -7,10 +7,10 @@ mod options;
 
 use alloc::vec::Vec;
 
+use ops::Matrix;
 use ops::lanes::flat;
 use ops::matrix::Kernels;
 use ops::parallel::Cores;
-use ops::Matrix;
 
 use crate::chat::ChatTemplate;
 use crate::config::Config;
