@@ -11,6 +11,7 @@
 mod bars;
 mod conversation;
 mod lines;
+mod pieces;
 pub mod work;
 
 use crate::card::CardFile;
@@ -147,7 +148,7 @@ pub fn count(options: &Options) -> Result<()> {
         // what another run has counted stays, what this one has counted replaces it
         let mut all = Lines::in_section(&read_section(SECTION)?);
         all.extend(&lines);
-        write_section(SECTION, &all.section())?;
+        write_section(SECTION, &all.section(&read_section("mca")?))?;
     }
     failures.extend(lines.misses());
     stdout::text!("{lines}")?;

@@ -3,7 +3,7 @@
 //! llama.cpp and llama2.c were counted in the same machine by a QEMU plugin, at positions up to 20; llama.cpp takes 79 k
 //! instructions more for each further one.
 
-use super::lines::Lines;
+use super::lines::{Lines, THE_ONLY_CORE};
 
 /// Millions of instructions that llama.cpp adds per position.
 const GROWTH: f64 = 0.079;
@@ -118,9 +118,8 @@ fn row(peer: &Peer, what: &str, figure: &str) -> Option<String> {
             };
             Some(cells(&label, ours, &shown, theirs, &llama2(counted), &bar))
         }
-        "work" if what.ends_with("core 0 of 1") => {
-            let (before, _) = figure.split_once(" MB")?;
-            let ours = before.rsplit(' ').next()?.parse().ok()?;
+        "work" if what.ends_with(THE_ONLY_CORE) => {
+            let ours = megabytes(figure)?;
             let label = format!("{title}, weight MB read per decoded token");
             let theirs = format!("{:.1}", peer.megabytes);
             let same = peer.llama2.map_or("–", |_| "143");
@@ -153,9 +152,15 @@ fn bar(what: &str) -> Option<f64> {
 }
 
 /// `45.4 M`, `31.6 M per token`.
-fn millions(figure: &str) -> Option<f64> {
+pub fn millions(figure: &str) -> Option<f64> {
     let (number, _) = figure.split_once(" M")?;
     number.parse().ok()
+}
+
+/// `…, 142.88 MB of tensors`.
+pub fn megabytes(figure: &str) -> Option<f64> {
+    let (before, _) = figure.split_once(" MB")?;
+    before.rsplit(' ').next()?.parse().ok()
 }
 
 #[cfg(test)]

@@ -82,7 +82,9 @@ impl<'v> Conversation<'v> {
             }
             Ok(())
         })?;
-        self.note(position);
+        self.progress
+            .pass(position.saturating_sub(self.held), Instant::now());
+        self.held = position;
         let n_steps = number(&done, "timing", "decode_steps")?;
         ensure!(
             n_steps == steps as f64,
@@ -109,17 +111,11 @@ impl<'v> Conversation<'v> {
             "{} positions were worked in, and only {reused} kept",
             self.held
         );
-        self.note(n_ids);
-        Ok(done)
-    }
-
-    /// The context holds `n_ids` ids now.
-    fn note(&mut self, n_ids: usize) {
-        let new = n_ids.saturating_sub(self.held);
-        self.held = n_ids;
-        if let Some(line) = self.progress.advance(new, Instant::now()) {
+        if let Some(line) = self.progress.advance(n_ids - self.held, Instant::now()) {
             self.voice.say(format!("{}: {line}", self.name));
         }
+        self.held = n_ids;
+        Ok(done)
     }
 }
 
@@ -157,11 +153,16 @@ impl Progress {
         }
     }
 
+    /// `new` tokens have been worked in, among other things: they tell nothing about the pace.
+    fn pass(&mut self, new: usize, now: Instant) {
+        self.last_piece = now;
+        self.done = (self.done + new).min(self.total);
+    }
+
     /// `new` tokens have been worked in: what to say about it, if anything.
     fn advance(&mut self, new: usize, now: Instant) -> Option<String> {
         let took = now.duration_since(self.last_piece);
-        self.last_piece = now;
-        self.done = (self.done + new).min(self.total);
+        self.pass(new, now);
         let left = self.total - self.done;
         if new == 0 || left == 0 || now.duration_since(self.last_said) < SIGN_OF_LIFE {
             return None;
@@ -192,7 +193,12 @@ mod tests {
             "128 of 1024 prompt tokens, 10 minutes to go at this pace"
         );
         assert_eq!(progress.advance(64, after(120)), None);
-        assert_eq!(progress.advance(832, after(900)), None);
+        progress.pass(16, after(800));
+        assert_eq!(
+            progress.advance(64, after(830)).unwrap(),
+            "272 of 1024 prompt tokens, 6 minutes to go at this pace"
+        );
+        assert_eq!(progress.advance(752, after(1900)), None);
     }
 
     #[test]

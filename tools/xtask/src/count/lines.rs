@@ -1,11 +1,14 @@
 //! The figures as lines `what: figure`, in the order in which they are printed and kept in docs/speed.md.
 
-use super::bars;
+use super::{bars, pieces};
 use std::fmt;
 
 /// What lines begin with, in their order; lines of another kind come first. The command ends with the last kind.
 const KINDS: [&str; 3] = ["prefill", "work", "decode"];
 const TYPES: [&str; 3] = ["q8_0", "q4_1", "f16"];
+
+/// What lines about the work of one core, all others sleeping, end with.
+pub const THE_ONLY_CORE: &str = "core 0 of 1";
 
 /// Instructions per token of a prompt.
 pub fn prefill(name: &str, prompt_tokens: usize, instructions: f64) -> String {
@@ -68,9 +71,14 @@ impl Lines {
             .map(|(what, figure)| (what.as_str(), figure.as_str()))
     }
 
-    /// What docs/speed.md says: the figures beside those of others, then all lines.
-    pub fn section(&self) -> String {
-        format!("{}\n```\n{self}```\n", bars::table(self))
+    /// What docs/speed.md says: the figures beside those of others, what they are made of (with the inner loops of
+    /// the section `mca`), then all lines.
+    pub fn section(&self, mca: &str) -> String {
+        let mut text = bars::table(self);
+        if let Some(table) = pieces::table(self, mca) {
+            text = format!("{text}\n{table}");
+        }
+        format!("{text}\n```\n{self}```\n")
     }
 
     /// The bars that the figures miss, in words.
@@ -138,7 +146,7 @@ mod tests {
     #[test]
     fn a_run_replaces_its_own_lines_and_leaves_the_rest() {
         let old = lines(&["decode q8_0 pos16: 46.0 M", "decode f16 pos16: 90.0 M"]);
-        let mut all = Lines::in_section(&old.section());
+        let mut all = Lines::in_section(&old.section(""));
         assert_eq!(all.to_string(), old.to_string());
         all.extend(&lines(&["decode q8_0 pos16: 45.4 M"]));
         assert_eq!(all.figure("decode q8_0 pos16"), Some("45.4 M"));

@@ -134,7 +134,7 @@ pub fn table(costs: &[Cost]) -> Result<(String, Vec<String>)> {
         let cycles = cost.cycles_per_32();
         let or_dash = |text: Option<String>| text.unwrap_or_else(|| "–".to_owned());
         table.push_str(&format!(
-            "| {} | {:.1} | {cycles:.2} | {} | {} | {} |\n",
+            "| {} | {:.2} | {cycles:.2} | {} | {} | {} |\n",
             hot.title,
             cost.instructions_per_32(),
             or_dash(
@@ -185,7 +185,7 @@ mod tests {
         costs.push(cost(HOT[0].function, 64, 9.0));
         let (table, misses) = table(&costs).unwrap();
         assert!(
-            table.contains("| Q8_0, decoded token | 5.0 | 4.50 | 26 | 10.5 | ≤ 5.5 |"),
+            table.contains("| Q8_0, decoded token | 5.00 | 4.50 | 26 | 10.5 | ≤ 5.5 |"),
             "{table}"
         );
         assert_eq!(table.lines().count(), 2 + HOT.len());
