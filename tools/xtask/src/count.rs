@@ -52,6 +52,14 @@ pub struct Options {
         value_parser = clap::value_parser!(u16).range(1..=4000)
     )]
     positions: Vec<u16>,
+    /// Guesses whose check in one pass is counted too, in tokens.
+    #[arg(
+        long,
+        value_name = "N",
+        value_delimiter = ',',
+        value_parser = clap::value_parser!(u16).range(0..=7)
+    )]
+    guesses: Vec<u16>,
     /// Weight types; what is written of the others stays.
     #[arg(
         long,
@@ -142,7 +150,7 @@ pub fn count(options: &Options) -> Result<()> {
         .collect::<Result<_>>()?;
 
     let lines = Mutex::new(Lines::default());
-    let mut failures = count_side_by_side(voice, &jobs, &positions, &lines);
+    let mut failures = count_side_by_side(voice, &jobs, &positions, &options.guesses, &lines);
     let lines = lines.into_inner().expect("no counting thread panicked");
     if options.write {
         // what another run has counted stays, what this one has counted replaces it
@@ -181,6 +189,7 @@ fn count_side_by_side(
     voice: Voice,
     jobs: &[Job],
     positions: &BTreeSet<usize>,
+    guesses: &[u16],
     lines: &Mutex<Lines>,
 ) -> Vec<String> {
     let add = |line: String| {
@@ -190,7 +199,7 @@ fn count_side_by_side(
     thread::scope(|scope| {
         let threads: Vec<_> = jobs
             .iter()
-            .map(|job| scope.spawn(|| count_model(voice, job, positions, &add)))
+            .map(|job| scope.spawn(|| count_model(voice, job, positions, guesses, &add)))
             .collect();
         jobs.iter()
             .zip(threads)
@@ -206,11 +215,15 @@ fn count_model(
     voice: Voice,
     job: &Job,
     positions: &BTreeSet<usize>,
+    guesses: &[u16],
     add: &(dyn Fn(String) + Sync),
 ) -> Result<()> {
     let name = job.name;
     let last = positions.last().copied().context("no position to count")?;
     let mut conversation = Conversation::start(voice, name, &job.machine)?;
+    for guess in guesses.iter().map(|&n| usize::from(n)) {
+        add(lines::pass(name, guess, conversation.pass(guess)?));
+    }
     conversation.plan(positions, PROMPT_TOKENS);
     for &position in positions.range(..PROMPT_TOKENS) {
         add(conversation.decode(position, STEPS)?.line(name, position));

@@ -14,6 +14,9 @@ use std::time::{Duration, Instant};
 pub const STEPS: usize = 4;
 /// Prompt tokens that are worked in between two signs of life: two batches of the engine.
 const PIECE: usize = 64;
+/// Length of the prompt after which a pass with a guess is counted, and of the piece that it repeats.
+const REPEATING: usize = 64;
+const PERIOD: usize = 16;
 const SIGN_OF_LIFE: Duration = Duration::from_secs(60);
 
 /// A booted firmware and what it has in its context.
@@ -96,6 +99,25 @@ impl<'v> Conversation<'v> {
         })
     }
 
+    /// Instructions of one pass that works in a token and `guess` guessed ones, behind a prompt that
+    /// repeats itself; the context is empty then.
+    pub fn pass(&mut self, guess: usize) -> Result<f64> {
+        self.session.ask(json!({"op": "reset"}))?;
+        self.held = 0;
+        let ids: Vec<usize> = (0..REPEATING).map(|i| ordinary_id(i % PERIOD)).collect();
+        let done = self
+            .session
+            .ask(json!({"op": "complete", "ids": ids, "max_tokens": 2,
+            "ignore_eos": true, "temperature": 0, "guess": guess}))?;
+        let guessed = number(&done, "usage", "guessed_tokens")?;
+        ensure!(
+            guessed == guess as f64,
+            "a pass with {guess} guessed tokens was wanted, not with {guessed}"
+        );
+        self.session.ask(json!({"op": "reset"}))?;
+        Ok(number(&done, "timing", "decode_s")? * 1e9)
+    }
+
     /// Lets `n` cores compute from now on.
     pub fn use_cores(&mut self, n: usize) -> Result<()> {
         self.session
@@ -121,10 +143,14 @@ impl<'v> Conversation<'v> {
 
 /// A prompt of `n_ids` tokens that begins as every shorter one does, and `n_tokens` of an answer.
 fn request(n_ids: usize, n_tokens: usize, counts: bool) -> Value {
-    // ids that no tokenizer treats specially; which ones does not matter to the count
-    let ids: Vec<usize> = (0..n_ids).map(|i| 1000 + (i * 7919) % 40_000).collect();
+    let ids: Vec<usize> = (0..n_ids).map(ordinary_id).collect();
     json!({"op": "complete", "ids": ids, "max_tokens": n_tokens, "counts": counts,
         "ignore_eos": true, "temperature": 0})
+}
+
+/// An id that no tokenizer treats specially; which one does not matter to the count.
+fn ordinary_id(i: usize) -> usize {
+    1000 + (i * 7919) % 40_000
 }
 
 fn number(done: &Value, part: &str, field: &str) -> Result<f64> {

@@ -4,7 +4,7 @@ use super::{bars, pieces};
 use std::fmt;
 
 /// What lines begin with, in their order; lines of another kind come first. The command ends with the last kind.
-const KINDS: [&str; 3] = ["prefill", "work", "decode"];
+const KINDS: [&str; 4] = ["prefill", "work", "pass", "decode"];
 const TYPES: [&str; 3] = ["q8_0", "q4_1", "f16"];
 
 /// What lines about the work of one core, all others sleeping, end with.
@@ -19,6 +19,11 @@ pub fn prefill(name: &str, prompt_tokens: usize, instructions: f64) -> String {
 /// Instructions of a decoded token.
 pub fn decode(name: &str, position: usize, instructions: f64) -> String {
     format!("decode {name} pos{position}: {:.1} M", instructions / 1e6)
+}
+
+/// Instructions of a pass that works in a token and `guess` guessed ones.
+pub fn pass(name: &str, guess: usize, instructions: f64) -> String {
+    format!("pass {name} guess{guess}: {:.1} M", instructions / 1e6)
 }
 
 /// Work of `who` for a decoded token.
