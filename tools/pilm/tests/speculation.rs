@@ -5,6 +5,7 @@ use llm::lookup::Lookup;
 use llm::tokenizer::TokenId;
 use ops::GgmlType;
 use ops::crc32c::crc32c_f32;
+use ops::matrix::Kernels;
 use pilm::metrics::argmax;
 use pilm::session::{Memory, Session};
 use pilm::synth::{Shape, bytes};
@@ -83,13 +84,17 @@ fn ids_and_logits_are_those_of_plain_decoding() {
     };
     for shape in [Shape::llama_grouped(), Shape::qwen2()] {
         with_engine(&shape, |engine, threads| {
-            for n in 0..N_PROMPTS {
+            for (kernels, n) in (0..N_PROMPTS)
+                .map(|n| (Kernels::Tuned, n))
+                .chain([(Kernels::Plain, 2), (Kernels::Scalar, 3)])
+            {
+                engine.set_kernels(kernels);
                 let prompt = prompt(n, shape.vocab_size);
                 engine.truncate(0);
                 let expected = plain(engine, threads, &prompt);
                 engine.truncate(0);
                 let found = guessing(engine, threads, &prompt, &mut lookup);
-                assert_eq!(found, expected, "{} prompt {n}", shape.name);
+                assert_eq!(found, expected, "{} prompt {n} {kernels:?}", shape.name);
             }
         });
     }
