@@ -189,7 +189,7 @@ impl fmt::Display for Status<'_> {
             } = outcome.lookup;
             write!(
                 f,
-                " | {per_pass:.2} tokens per pass, {n_confirmed} of {n_guessed} guessed"
+                " | {per_pass:.2} tokens per pass, {n_confirmed} of {n_guessed} guessed right"
             )?;
         }
         write!(
@@ -279,7 +279,7 @@ mod tests {
             guessed
                 .status(&board)
                 .to_string()
-                .contains(" | 1.00 tokens per pass, 0 of 0 guessed | context")
+                .contains(" | 1.00 tokens per pass, 0 of 0 guessed right | context")
         );
         guessed.lookup.n_guesses = 2;
         guessed.lookup.n_guessed = 14;
@@ -287,7 +287,7 @@ mod tests {
         assert_eq!(
             guessed.status(&board).to_string(),
             "[30 prompt + 9 answer tokens (1 kept) | prefill 75.0 tok/s, decode 30.0 tok/s | first token 0.45 s \
-             | 2.25 tokens per pass, 5 of 14 guessed | context 40/2048]"
+             | 2.25 tokens per pass, 5 of 14 guessed right | context 40/2048]"
         );
         let mut text = String::new();
         Object::write(&mut text, |object| guessed.write_fields(object, &board))
