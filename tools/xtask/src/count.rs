@@ -23,6 +23,7 @@ use crate::{card, firmware, image};
 use anyhow::{Context, Result, bail, ensure};
 use conversation::{Conversation, STEPS};
 use lines::Lines;
+use ops::matrix::Kernels;
 use qemu::Machine;
 use std::collections::BTreeSet;
 use std::fs::File;
@@ -68,6 +69,9 @@ pub struct Options {
         default_value = "q8_0,q4_1,f16"
     )]
     types: Vec<WeightType>,
+    /// Generation of kernels that multiplies: tuned, or as a control plain or scalar.
+    #[arg(long, value_name = "GENERATION", default_value_t)]
+    kernels: Kernels,
     /// Write the figures to docs/speed.md.
     #[arg(long)]
     write: bool,
@@ -120,7 +124,8 @@ impl WeightType {
 
 /// One model to count, and where.
 struct Job {
-    name: &'static str,
+    /// The weight type, with the generation of kernels where that is not the tuned one.
+    name: String,
     machine: Machine,
     facts: ModelFacts,
 }
@@ -146,7 +151,7 @@ pub fn count(options: &Options) -> Result<()> {
     let positions: BTreeSet<_> = options.positions.iter().map(|&p| usize::from(p)).collect();
     let jobs: Vec<Job> = types
         .into_iter()
-        .map(|weight_type| prepare(voice, &firmware.image_path, weight_type))
+        .map(|weight_type| prepare(voice, &firmware.image_path, weight_type, options.kernels))
         .collect::<Result<_>>()?;
 
     let lines = Mutex::new(Lines::default());
@@ -166,8 +171,11 @@ pub fn count(options: &Options) -> Result<()> {
     Ok(())
 }
 
-fn prepare(voice: Voice, kernel: &Path, weight_type: WeightType) -> Result<Job> {
-    let name = weight_type.name();
+fn prepare(voice: Voice, kernel: &Path, weight_type: WeightType, kernels: Kernels) -> Result<Job> {
+    let name = match kernels {
+        Kernels::Tuned => weight_type.name().to_owned(),
+        kernels => format!("{}_{kernels}", weight_type.name()),
+    };
     let model = weight_type.file(voice)?;
     let facts = model_facts(&model).with_context(|| format!("reading {}", model.display()))?;
     let files = [CardFile::path("model.gguf", model)];
@@ -175,7 +183,7 @@ fn prepare(voice: Voice, kernel: &Path, weight_type: WeightType) -> Result<Job> 
     image::write_card(voice, &files, Some(card::fitting_size(&files)?), &path)?;
     let machine = Machine::new(kernel)
         .card(&path)
-        .append("pilm.cores=1")
+        .append(&format!("pilm.cores=1 pilm.kernels={kernels}"))
         .icount();
     Ok(Job {
         name,
@@ -218,7 +226,7 @@ fn count_model(
     guesses: &[u16],
     add: &(dyn Fn(String) + Sync),
 ) -> Result<()> {
-    let name = job.name;
+    let name = job.name.as_str();
     let last = positions.last().copied().context("no position to count")?;
     let mut conversation = Conversation::start(voice, name, &job.machine)?;
     for guess in guesses.iter().map(|&n| usize::from(n)) {
