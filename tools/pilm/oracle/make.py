@@ -188,7 +188,7 @@ def make_fixtures(out):
                 perturbations[mistake][sequence] = dict(cos_all=cosine, top1_agree=agree)
         write_json(directory / "golden.json",
                    dict(sequences=sequences, perturbations=perturbations))
-        print(name, "done")
+        print(name, "done", flush=True)
 
 
 # A real model
@@ -302,12 +302,12 @@ def make_model(gguf_path, out):
         nll = -torch.log_softmax(logits.double(), -1)[:-1].gather(1, torch.tensor(ids[1:])[:, None])
         top = np.argsort(-last, kind="stable")[:20]
         np.save(out / f"{name}.last_logits.f32.npy", last)
-        cache, step, greedy, margins = result.past_key_values, last, [], []
+        cache, step, greedy, margins = result.cache, last, [], []
         for _ in range(GREEDY):
             greedy.append(int(step.argmax()))
             margins.append(margin(step))
-            result = model(torch.tensor([[greedy[-1]]]), past_key_values=cache, use_cache=True)
-            step, cache = result.logits[0, -1].numpy(), result.past_key_values
+            result = model(torch.tensor([[greedy[-1]]]), cache=cache, use_cache=True)
+            step, cache = result.logits[0, -1].numpy(), result.cache
         items.append(dict(
             name=name, text=text, ids=ids, top20=[[int(i), float(last[i])] for i in top],
             argmax_per_position=logits.argmax(-1).tolist(),
@@ -329,7 +329,7 @@ def int8(x):
 
 
 def rounding(f32_path, q8_0_path, out, runs=8, noise=1e-6):
-    """Divergence from fp32 of Q8_0 weights and int8 activations, over `runs` runs in which the input
+    """Distance from fp32 of Q8_0 weights and int8 activations, over `runs` runs in which the input
     of each product is moved by `noise`: no error, but other ties and other roundings."""
     right, _ = read_gguf(f32_path)
     coarse, _ = read_gguf(q8_0_path)
@@ -337,19 +337,27 @@ def rounding(f32_path, q8_0_path, out, runs=8, noise=1e-6):
         if isinstance(module, torch.nn.Linear):
             module.register_forward_pre_hook(
                 lambda _, args: (int8(args[0] * (1 + noise * torch.randn(args[0].shape))),))
+    print("| prompt | tokens | KL, mean ± deviation | KL, greatest | argmax equal "
+          "| greatest margin of another token |")
+    print("|---|---|---|---|---|---|", flush=True)
     for item in json.loads((out / "golden.json").read_text())["items"]:
-        if len(item["ids"]) < 80:
-            continue
-        ids = torch.tensor([item["ids"]])
-        base = torch.log_softmax(right(ids).logits[0].double(), -1)
-        divergences, equal = [], []
+        print("rounding:", item["name"], file=sys.stderr, flush=True)
+        n, greedy = len(item["ids"]), torch.tensor(item["greedy_ids"])
+        margins = torch.tensor(item["greedy_margin"])
+        ids = torch.tensor([item["ids"] + item["greedy_ids"][:-1]])
+        base = torch.log_softmax(right(ids).logits[0, :n].double(), -1)
+        divergences, equal, margin_of_other = [], [], 0.0
         for seed in range(runs):
             torch.manual_seed(seed)
-            other = torch.log_softmax(coarse(ids).logits[0].double(), -1)
+            logits = coarse(ids).logits[0]
+            other = torch.log_softmax(logits[:n].double(), -1)
             divergences.append(float((base.exp() * (base - other)).sum(-1).mean()))
             equal.append(int((base.argmax(-1) == other.argmax(-1)).sum()))
-        print(f"{item['name']:16} KL {np.mean(divergences):.5f} ± {np.std(divergences):.5f}, "
-              f"argmax equal at {min(equal)} to {max(equal)} of {len(item['ids'])}", flush=True)
+            differs = logits[n - 1:].argmax(-1) != greedy
+            margin_of_other = max([margin_of_other, *margins[differs].tolist()])
+        kl, deviation = np.mean(divergences), np.std(divergences, ddof=1)
+        print(f"| {item['name']} | {n} | {kl:.5f} ± {deviation:.5f} | {max(divergences):.5f} "
+              f"| {min(equal)} to {max(equal)} | {margin_of_other:.3f} |", flush=True)
 
 
 def main():

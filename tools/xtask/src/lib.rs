@@ -15,6 +15,7 @@ pub mod digest;
 pub mod dist;
 pub mod firmware;
 pub mod image;
+pub mod marked;
 pub mod mca;
 pub mod parity;
 pub mod raw_image;

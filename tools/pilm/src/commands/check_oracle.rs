@@ -27,7 +27,7 @@ pub struct Args {
     /// The same model in F32, for the KL divergence.
     #[arg(long)]
     base: Option<PathBuf>,
-    /// How keys and values are stored; f32 for F32 models, f16 for others when absent.
+    /// How keys and values are stored; f32 for F32 models and the base, f16 for others when absent.
     #[arg(long, value_enum)]
     kv: Option<KvArg>,
     /// Print a Markdown table.
@@ -54,6 +54,10 @@ pub fn run(args: &Args) -> Result<()> {
         kv_type: args.kv.map(KvArg::into),
         ..LoadOptions::default()
     };
+    let of_base = LoadOptions {
+        kv_type: None,
+        ..options.clone()
+    };
     if args.markdown {
         stdout::line!(
             "| {} |\n|{}",
@@ -70,7 +74,7 @@ pub fn run(args: &Args) -> Result<()> {
         &options,
         |session| match &args.base {
             None => check(&golden, &gates, args, session, None),
-            Some(base) => with_session(base, model.threads(), &options, |base| {
+            Some(base) => with_session(base, model.threads(), &of_base, |base| {
                 check(&golden, &gates, args, session, Some(base))
             }),
         },
@@ -133,7 +137,7 @@ fn check(
         }
         if let Some(kl) = report
             .kl
-            .filter(|_| report.n_tokens >= Gates::KL_MIN_TOKENS)
+            .filter(|_| report.n_tokens >= gates.min_tokens && gates.max_kl.is_some())
         {
             (0..report.n_tokens).for_each(|_| pooled.add(kl));
         }
