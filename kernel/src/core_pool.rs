@@ -41,6 +41,8 @@ struct Pool {
     orders: [Order; N_CORES],
     dozes: [Doze; N_CORES],
     may_doze: AtomicBool,
+    /// The core with number 0 in the region's team.
+    first: AtomicUsize,
     region: UnsafeCell<Option<&'static Region<'static>>>,
     n_cores: AtomicUsize,
     n_regions: AtomicU32,
@@ -59,6 +61,7 @@ static POOL: Pool = Pool {
     }; N_CORES],
     dozes: [const { Doze(AtomicBool::new(false)) }; N_CORES],
     may_doze: AtomicBool::new(false),
+    first: AtomicUsize::new(0),
     region: UnsafeCell::new(None),
     n_cores: AtomicUsize::new(1),
     n_regions: AtomicU32::new(0),
@@ -110,26 +113,50 @@ impl Cores for CorePool {
         let n = self.n_cores();
         // waits for the workers of the last region to have left it
         POOL.team.begin(n);
-        // SAFETY: workers read it between the order below and the last meeting of the team inside
-        // `enter`, which all cores reach before this function returns: the borrow is long enough.
-        let region_for_workers =
-            unsafe { core::mem::transmute::<&Region<'_>, &'static Region<'static>>(region) };
-        // SAFETY: all workers wait for an order.
-        unsafe { *POOL.region.get() = Some(region_for_workers) };
-        let number = POOL.n_regions.load(Ordering::Relaxed).wrapping_add(1);
-        POOL.n_regions.store(number, Ordering::Relaxed);
-        for order in &POOL.orders[1..n] {
-            // Release: whoever sees the number sees the region.
-            order.number.store(number, Ordering::Release);
-        }
-        wait::wake();
-        // Between the order and this look, as between a worker's mark and its last look for an order:
-        // without the fences both could miss the other's.
-        fence(Ordering::SeqCst);
-        for core in (1..n).filter(|&core| POOL.dozes[core].0.load(Ordering::Relaxed)) {
-            board::wake_core(core);
-        }
+        // SAFETY: the team has begun; all cores of it reach the last meeting inside `enter`, behind
+        // which none touches the region, before this function returns.
+        unsafe { order(0, n, region) };
         POOL.team.enter(0, region);
+    }
+
+    fn run_beside(&self, main: &mut dyn FnMut(), region: &(dyn Fn(&mut Core<'_>) + Sync)) {
+        let n = self.n_cores();
+        if n == 1 {
+            main();
+            return self.run(region);
+        }
+        POOL.team.begin_beside(n - 1);
+        // SAFETY: the team has begun; `join` returns when all cores of it have left the region. A
+        // panic in `main` ends the firmware.
+        unsafe { order(1, n, region) };
+        main();
+        POOL.team.join();
+    }
+}
+
+/// Has the workers among the cores `first..n` run `region` as the cores 0, 1, … of the team.
+///
+/// # Safety
+/// The team has begun, so that all workers wait for an order, and `region` lives until they have left
+/// it.
+unsafe fn order(first: usize, n: usize, region: &Region<'_>) {
+    // SAFETY: the caller keeps it alive for as long as workers use it.
+    let region = unsafe { core::mem::transmute::<&Region<'_>, &'static Region<'static>>(region) };
+    // SAFETY: all workers wait for an order.
+    unsafe { *POOL.region.get() = Some(region) };
+    POOL.first.store(first, Ordering::Relaxed);
+    let number = POOL.n_regions.load(Ordering::Relaxed).wrapping_add(1);
+    POOL.n_regions.store(number, Ordering::Relaxed);
+    for order in &POOL.orders[1..n] {
+        // Release: whoever sees the number sees the region.
+        order.number.store(number, Ordering::Release);
+    }
+    wait::wake();
+    // Between the order and this look, as between a worker's mark and its last look for an order:
+    // without the fences both could miss the other's.
+    fence(Ordering::SeqCst);
+    for core in (1..n).filter(|&core| POOL.dozes[core].0.load(Ordering::Relaxed)) {
+        board::wake_core(core);
     }
 }
 
@@ -155,7 +182,8 @@ pub fn work(core: usize) -> ! {
         done = number;
         // SAFETY: written before the order; core 0 does not touch it until this core has left.
         if let Some(region) = unsafe { *POOL.region.get() } {
-            POOL.team.enter(core, region);
+            POOL.team
+                .enter(core - POOL.first.load(Ordering::Relaxed), region);
         }
         idle_since_us = Clock.now_us();
     }

@@ -46,9 +46,36 @@ impl Cores for Threads {
             let others = others.into_iter().map(|t| t.join().unwrap_or_else(Err));
             std::iter::once(first).chain(others).collect()
         });
-        if let Some(panic) = results.into_iter().find_map(Result::err) {
-            resume_unwind(panic);
+        pass_on_panics(results);
+    }
+
+    fn run_beside(&self, main: &mut dyn FnMut(), region: &(dyn Fn(&mut Core<'_>) + Sync)) {
+        if self.n_cores == 1 {
+            main();
+            return self.run(region);
         }
+        self.team.begin_beside(self.n_beside());
+        let enter = |id| catch_unwind(AssertUnwindSafe(|| self.team.enter(id, region)));
+        let results: Vec<_> = thread::scope(|scope| {
+            let others: Vec<_> = (0..self.n_beside())
+                .map(|id| scope.spawn(move || enter(id)))
+                .collect();
+            let main = catch_unwind(AssertUnwindSafe(main));
+            let others = others.into_iter().map(|t| t.join().unwrap_or_else(Err));
+            let others: Vec<_> = others.collect();
+            let joined = catch_unwind(AssertUnwindSafe(|| self.team.join()));
+            std::iter::once(main)
+                .chain(others)
+                .chain([joined])
+                .collect()
+        });
+        pass_on_panics(results);
+    }
+}
+
+fn pass_on_panics(results: Vec<thread::Result<()>>) {
+    if let Some(panic) = results.into_iter().find_map(Result::err) {
+        resume_unwind(panic);
     }
 }
 
@@ -56,7 +83,9 @@ impl Cores for Threads {
 mod tests {
     use super::Threads;
     use ops::parallel::{Cores, Shared};
+    use std::panic::{AssertUnwindSafe, catch_unwind};
     use std::sync::atomic::{AtomicU32, Ordering};
+    use std::time::Duration;
 
     #[test]
     fn every_core_runs_every_region_once() {
@@ -81,6 +110,40 @@ mod tests {
             assert_eq!(visits.into_inner(), 20 * n as u32);
             assert_eq!(values, [20; 10]);
         }
+    }
+
+    #[test]
+    fn the_caller_and_the_others_work_at_once() {
+        for n in 1..=4 {
+            let threads = Threads::new(n);
+            let (visits, mut turns) = (AtomicU32::new(0), 0);
+            for _ in 0..20 {
+                threads.run_beside(&mut || turns += 1, &|core| {
+                    assert_eq!(core.n_cores(), threads.n_beside());
+                    visits.fetch_add(1, Ordering::Relaxed);
+                    core.barrier();
+                });
+            }
+            assert_eq!(turns, 20);
+            assert_eq!(visits.into_inner(), 20 * threads.n_beside() as u32);
+        }
+    }
+
+    #[test]
+    fn a_panic_of_the_caller_waits_for_the_others() {
+        let threads = Threads::new(3);
+        let ended = AtomicU32::new(0);
+        let result = catch_unwind(AssertUnwindSafe(|| {
+            threads.run_beside(&mut || panic!("on purpose"), &|_| {
+                std::thread::sleep(Duration::from_millis(20));
+                ended.fetch_add(1, Ordering::Relaxed);
+            });
+        }));
+        let message = result.unwrap_err();
+        assert_eq!(message.downcast_ref(), Some(&"on purpose"));
+        assert_eq!(ended.load(Ordering::Relaxed), 2);
+        // And the next region runs.
+        threads.run(&|core| core.barrier());
     }
 
     #[test]

@@ -13,6 +13,10 @@
 //!
 //! A region must therefore not branch on anything that differs between cores. Its closure sees
 //! [`Core::id`] for counting only; work is divided by [`Core::share`].
+//!
+//! [`Cores::run_beside`] runs a region on all cores but the caller's, which does something that only
+//! it can do: talk to a device. Neither sees what the other has borrowed mutably: the compiler keeps
+//! the two closures apart, and the caller goes on when both have ended.
 
 mod region;
 mod shared;
@@ -34,6 +38,17 @@ pub trait Cores: Sync {
     fn n_cores(&self) -> usize;
     /// Runs `region` on every core and returns when all have finished.
     fn run(&self, region: &(dyn Fn(&mut Core<'_>) + Sync));
+    /// Runs `main` on the calling core and, beside it, `region` on the others, as a team of
+    /// [`n_beside`](Cores::n_beside) cores; returns when all have finished. A single core does one
+    /// after the other.
+    ///
+    /// # Panics
+    /// When `main` starts a region, or either of the two panics.
+    fn run_beside(&self, main: &mut dyn FnMut(), region: &(dyn Fn(&mut Core<'_>) + Sync));
+    /// How many cores run the region of [`run_beside`](Cores::run_beside).
+    fn n_beside(&self) -> usize {
+        self.n_cores().max(2) - 1
+    }
 }
 
 /// One core: the caller's.
@@ -64,5 +79,10 @@ impl Cores for Serial {
     fn run(&self, region: &(dyn Fn(&mut Core<'_>) + Sync)) {
         self.team.begin(1);
         self.team.enter(0, region);
+    }
+
+    fn run_beside(&self, main: &mut dyn FnMut(), region: &(dyn Fn(&mut Core<'_>) + Sync)) {
+        main();
+        self.run(region);
     }
 }

@@ -9,15 +9,20 @@ use super::{Core, MAX_CORES};
 pub(super) struct Flag {
     pub(super) step: AtomicU64,
     inside: AtomicBool,
+    /// Whether the core has left the region begun last.
+    left: AtomicBool,
 }
 
 /// The meeting point of the cores of one pool.
 ///
 /// The core that starts a region calls [`Team::begin`], publishes the region to the others, and
-/// every core, itself included, then calls [`Team::enter`].
+/// every core, itself included, then calls [`Team::enter`]. If it does something else meanwhile, it
+/// calls [`Team::begin_beside`], is no member of the region, and ends with [`Team::join`].
 pub struct Team {
     pub(super) flags: [Flag; MAX_CORES],
     n_cores: AtomicU32,
+    /// The region begun runs beside its starter, who has not joined it yet.
+    beside: AtomicBool,
     broken: AtomicBool,
     relax: fn(),
 }
@@ -30,9 +35,11 @@ impl Team {
                 Flag {
                     step: AtomicU64::new(0),
                     inside: AtomicBool::new(false),
+                    left: AtomicBool::new(false),
                 }
             }; MAX_CORES],
             n_cores: AtomicU32::new(0),
+            beside: AtomicBool::new(false),
             broken: AtomicBool::new(false),
             relax,
         }
@@ -41,8 +48,11 @@ impl Team {
     /// Makes ready for a region on cores `0..n_cores`, once the last region's cores have left.
     ///
     /// # Panics
-    /// When `n_cores` is 0 or above [`MAX_CORES`], or a region panicked before.
+    /// When `n_cores` is 0 or above [`MAX_CORES`], a region panicked before, or one is being run
+    /// beside the caller.
     pub fn begin(&self, n_cores: usize) {
+        let is_beside = self.beside.load(Relaxed);
+        assert!(!is_beside, "a region begins while another runs beside it");
         assert!(
             (1..=MAX_CORES).contains(&n_cores),
             "a region on {n_cores} cores"
@@ -55,8 +65,34 @@ impl Team {
         }
         for flag in &self.flags {
             flag.step.store(0, Relaxed);
+            flag.left.store(false, Relaxed);
         }
         self.n_cores.store(n_cores as u32, Release);
+    }
+
+    /// [`Team::begin`] for a caller who is no member of the region.
+    ///
+    /// # Panics
+    /// As [`Team::begin`].
+    pub fn begin_beside(&self, n_cores: usize) {
+        self.begin(n_cores);
+        self.beside.store(true, Relaxed);
+    }
+
+    /// Waits until every core of the region begun by [`Team::begin_beside`] has left it: what the
+    /// region borrows is the caller's again, and what it wrote can be seen.
+    ///
+    /// # Panics
+    /// When one of them panicked.
+    pub fn join(&self) {
+        let n_cores = self.n_cores.load(Relaxed) as usize;
+        for flag in &self.flags[..n_cores] {
+            while !flag.left.load(Acquire) {
+                (self.relax)();
+            }
+        }
+        self.beside.store(false, Relaxed);
+        self.assert_whole();
     }
 
     /// Runs `region` as core `id` and returns when every core of the region has finished it.
@@ -76,11 +112,13 @@ impl Team {
 
     /// One turn of a waiting loop.
     pub(super) fn wait(&self) {
-        assert!(
-            !self.broken.load(Relaxed),
-            "another core of this region panicked"
-        );
+        self.assert_whole();
         (self.relax)();
+    }
+
+    fn assert_whole(&self) {
+        let is_broken = self.broken.load(Relaxed);
+        assert!(!is_broken, "another core of this region panicked");
     }
 }
 
@@ -96,6 +134,8 @@ impl Drop for Leave<'_> {
         if std::thread::panicking() {
             self.team.broken.store(true, Relaxed);
         }
-        self.team.flags[self.id].inside.store(false, Release);
+        let flag = &self.team.flags[self.id];
+        flag.left.store(true, Release);
+        flag.inside.store(false, Release);
     }
 }

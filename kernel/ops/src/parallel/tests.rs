@@ -33,6 +33,23 @@ impl Cores for Threads {
             self.team.enter(0, region);
         });
     }
+
+    fn run_beside(&self, main: &mut dyn FnMut(), region: &(dyn Fn(&mut Core<'_>) + Sync)) {
+        if self.n == 1 {
+            main();
+            return self.run(region);
+        }
+        self.team.begin_beside(self.n_beside());
+        std::thread::scope(|scope| {
+            for id in 0..self.n_beside() {
+                scope.spawn(move || {
+                    let _ = catch_unwind(AssertUnwindSafe(|| self.team.enter(id, region)));
+                });
+            }
+            main();
+        });
+        self.team.join();
+    }
 }
 
 #[test]
@@ -133,4 +150,61 @@ fn private_pieces_are_taken_once_and_given_back() {
         });
     }));
     assert!(twice.is_err());
+}
+
+#[test]
+fn the_caller_works_beside_the_others() {
+    for n in 1..=5 {
+        let pool = Threads::new(n);
+        let mut values = vec![0u64; 12];
+        let mut read = Vec::new();
+        for round in 0..50 {
+            let shared = Shared::new(&mut values);
+            let mut next = 0;
+            pool.run_beside(
+                &mut || {
+                    std::thread::yield_now();
+                    next = round;
+                },
+                &|core| {
+                    assert_eq!(core.n_cores(), pool.n_beside());
+                    let (_, part) = core.part(&shared, 12, 1, 0);
+                    part.iter_mut().for_each(|v| *v += 1);
+                    core.barrier();
+                    assert!(core.read(&shared).iter().all(|&v| v == round + 1));
+                },
+            );
+            read.push(next);
+        }
+        assert_eq!(values, [50; 12]);
+        assert_eq!(read, (0..50).collect::<Vec<u64>>());
+        // The pool is as good as before.
+        pool.run(&|core| assert_eq!(core.n_cores(), n));
+    }
+}
+
+#[test]
+fn a_panic_beside_reaches_the_caller() {
+    for n in 2..=4 {
+        for culprit in 0..n - 1 {
+            let pool = Threads::new(n);
+            let mut has_run = false;
+            let run = AssertUnwindSafe(|| {
+                pool.run_beside(&mut || has_run = true, &|core| {
+                    assert!(core.id() != culprit, "on purpose");
+                });
+            });
+            assert!(catch_unwind(run).is_err());
+            assert!(has_run);
+        }
+    }
+}
+
+#[test]
+fn no_region_begins_while_another_runs_beside() {
+    let pool = Threads::new(3);
+    let nested = AssertUnwindSafe(|| {
+        pool.run_beside(&mut || pool.run(&|_| {}), &|core| core.barrier());
+    });
+    assert!(catch_unwind(nested).is_err());
 }
