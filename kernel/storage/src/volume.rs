@@ -212,12 +212,13 @@ impl<D: BlockDevice> Volume<D> {
         }
         let mut offset = offset;
         let mut buf = buf;
+        let wanted = len / BLOCK_BYTES as u64;
         while !buf.is_empty() {
             let file_block = (offset / BLOCK_BYTES as u64) as u32;
             let skip = (offset % BLOCK_BYTES as u64) as usize;
             let (block, in_a_row) = file.runs.locate(file_block).ok_or_else(past_end)?;
             let n = match self.straight_len(skip, block, in_a_row, buf) {
-                0 => self.copy_from_window(block, in_a_row, skip, buf),
+                0 => self.copy_from_window(block, in_a_row, skip, wanted, buf),
                 n => self.read_straight(block, &mut buf[..n]),
             }
             .map_err(Error::Device)?;
@@ -255,10 +256,13 @@ impl<D: BlockDevice> Volume<D> {
         block: u64,
         in_a_row: u32,
         skip: usize,
+        wanted: u64,
         buf: &mut [u8],
     ) -> Result<usize, D::Error> {
         let ahead = u64::from(in_a_row);
-        let held = self.data_window.bytes(&mut self.device, block, ahead)?;
+        let held = self
+            .data_window
+            .bytes(&mut self.device, block, wanted, ahead)?;
         // The window may hold blocks of another file behind this piece.
         let held = &held[skip..held.len().min(in_a_row as usize * BLOCK_BYTES)];
         let n = held.len().min(buf.len());
@@ -277,7 +281,7 @@ impl<D: BlockDevice> Volume<D> {
         let mut file_block = 0;
         while let Some((block, in_a_row)) = runs.locate(file_block) {
             let ahead = u64::from(in_a_row);
-            let bytes = self.data_window.bytes(&mut self.device, block, ahead);
+            let bytes = self.data_window.bytes(&mut self.device, block, 1, ahead);
             let bytes = &bytes.map_err(Error::Device)?[..BLOCK_BYTES];
             for entry in bytes.as_chunks::<ENTRY_BYTES>().0 {
                 match scanner.push(entry, wide) {
@@ -318,7 +322,7 @@ impl<D: BlockDevice> Volume<D> {
         let index = offset / BLOCK_BYTES as u64;
         let block = self.layout.boot.fat_first_block + index;
         let ahead = self.layout.boot.fat_n_blocks - index;
-        let bytes = self.fat_window.bytes(&mut self.device, block, ahead)?;
+        let bytes = self.fat_window.bytes(&mut self.device, block, 1, ahead)?;
         let bytes = &bytes[(offset % BLOCK_BYTES as u64) as usize..][..entry_bytes as usize];
         Ok(bytes
             .iter()

@@ -8,6 +8,9 @@ use crate::device::{BLOCK_BYTES, BlockDevice};
 /// One cache line of the board; DMA writes whole ones.
 const LINE_BYTES: usize = 64;
 
+/// So many blocks are wanted at once by who reads a file from front to back.
+const MANY_BLOCKS: u64 = 64;
+
 /// Blocks that were read, and some that may be wanted next.
 #[derive(Debug)]
 pub(crate) struct Window {
@@ -60,15 +63,20 @@ impl Window {
 
     /// The bytes held from `block` on, at least one block of them; reads if it has to.
     ///
-    /// `ahead` is how many blocks from `block` on are worth reading, at least 1.
+    /// `wanted` is how many blocks the reader asks for, here and elsewhere: one who asks for many goes on
+    /// behind them, and the window fills at once. `ahead` is how many from `block` on are worth reading,
+    /// at least 1.
     pub(crate) fn bytes<D: BlockDevice>(
         &mut self,
         device: &mut D,
         block: u64,
+        wanted: u64,
         ahead: u64,
     ) -> Result<&[u8], D::Error> {
         if !self.holds(block) {
-            self.fill = if block == self.next {
+            self.fill = if wanted >= MANY_BLOCKS {
+                self.max_blocks
+            } else if block == self.next {
                 (self.fill * 2).min(self.max_blocks)
             } else {
                 self.min_blocks
@@ -132,14 +140,14 @@ mod tests {
         let mut device = recorder();
         let mut window = Window::new(2, 8);
         for block in 100..120 {
-            let bytes = window.bytes(&mut device, block, 1000).unwrap();
+            let bytes = window.bytes(&mut device, block, 1, 1000).unwrap();
             let first: &Block = bytes[..512].try_into().unwrap();
             assert_eq!(first, &[block as u8; 512]);
         }
         assert_eq!(device.reads, [(100, 2), (102, 4), (106, 8), (114, 8)]);
         device.reads.clear();
         for block in [500, 501, 10, 10, 11, 9] {
-            window.bytes(&mut device, block, 1000).unwrap();
+            window.bytes(&mut device, block, 1, 1000).unwrap();
         }
         assert_eq!(device.reads, [(500, 2), (10, 2), (9, 2)]);
     }
@@ -148,22 +156,34 @@ mod tests {
     fn reads_ahead_after_a_long_read_past_it() {
         let mut device = recorder();
         let mut window = Window::new(2, 8);
-        window.bytes(&mut device, 3, 1000).unwrap();
+        window.bytes(&mut device, 3, 1, 1000).unwrap();
         window.passed(100);
         assert!(window.holds(3));
         for block in [100, 108, 50] {
-            window.bytes(&mut device, block, 1000).unwrap();
+            window.bytes(&mut device, block, 1, 1000).unwrap();
         }
         assert_eq!(device.reads, [(3, 2), (100, 8), (108, 8), (50, 2)]);
+    }
+
+    #[test]
+    fn fills_at_once_for_who_wants_much() {
+        let mut device = recorder();
+        let mut window = Window::new(2, 128);
+        window.bytes(&mut device, 3, MANY_BLOCKS, 1000).unwrap();
+        window.bytes(&mut device, 500, MANY_BLOCKS, 70).unwrap();
+        window
+            .bytes(&mut device, 900, MANY_BLOCKS - 1, 1000)
+            .unwrap();
+        assert_eq!(device.reads, [(3, 128), (500, 70), (900, 2)]);
     }
 
     #[test]
     fn reads_no_further_than_is_worth_it() {
         let mut device = recorder();
         let mut window = Window::new(4, 8);
-        assert_eq!(window.bytes(&mut device, 7, 3).unwrap().len(), 3 * 512);
-        assert_eq!(window.bytes(&mut device, 9, 1).unwrap().len(), 512);
-        window.bytes(&mut device, 10, 1).unwrap();
+        assert_eq!(window.bytes(&mut device, 7, 1, 3).unwrap().len(), 3 * 512);
+        assert_eq!(window.bytes(&mut device, 9, 1, 1).unwrap().len(), 512);
+        window.bytes(&mut device, 10, 1, 1).unwrap();
         assert_eq!(device.reads, [(7, 3), (10, 1)]);
     }
 
@@ -171,11 +191,11 @@ mod tests {
     fn a_failed_read_leaves_nothing_behind() {
         let mut device = recorder();
         let mut window = Window::new(2, 8);
-        window.bytes(&mut device, 0, 9).unwrap();
+        window.bytes(&mut device, 0, 1, 9).unwrap();
         device.fail = true;
-        window.bytes(&mut device, 7, 9).unwrap_err();
+        window.bytes(&mut device, 7, 1, 9).unwrap_err();
         assert!(!window.holds(0) && !window.holds(7));
         device.fail = false;
-        assert_eq!(window.bytes(&mut device, 0, 9).unwrap()[0], 0);
+        assert_eq!(window.bytes(&mut device, 0, 1, 9).unwrap()[0], 0);
     }
 }

@@ -132,49 +132,76 @@ fn large_reads_are_few_and_straight() {
     assert_eq!(reads.iter().filter(|r| r.1 == MIB / 512).count(), 23);
 }
 
-/// A loader's way through a file: header, then tensors of all sizes in the file's order, each in steps
-/// of at most 1 MiB, none of them on a block's edge.
+/// The block of a loader's first tensor, within what was read for the header.
+const FIRST_TENSOR: usize = 1_499_136;
+
+/// What a loader asks for: the header in growing pieces, then 2 MiB at a time.
+fn load(volume: &mut Volume<Card<Cursor<Vec<u8>>>>, bytes: &[u8]) -> Vec<(u64, usize)> {
+    let file = volume.open("a.gguf").unwrap();
+    let before = volume.device().reads.len();
+    let mut memory = vec![0; 2 * MIB + 64];
+    let start = memory.as_ptr().align_offset(64);
+    let memory = &mut memory[start..];
+    let mut read = |at: usize, n: usize| {
+        let buf = &mut memory[..n.min(bytes.len() - at)];
+        volume.read_at(&file, at as u64, buf).unwrap();
+        assert!(buf == &bytes[at..][..buf.len()]);
+    };
+    for (at, n) in [
+        (0, MIB / 4),
+        (MIB / 4, MIB / 4),
+        (MIB / 2, MIB / 2),
+        (MIB, MIB),
+    ] {
+        read(at, n);
+    }
+    for at in (FIRST_TENSOR..bytes.len()).step_by(2 * MIB) {
+        read(at, 2 * MIB);
+    }
+    volume.device().reads[before..].to_vec()
+}
+
 #[test]
 fn a_loader_reads_a_mebibyte_per_command() {
-    let bytes = pattern(10, 40 * MIB);
-    for alignment in [1, 64] {
+    let bytes = pattern(10, 40 * MIB + 12_345);
+    for out_of_reach in [false, true] {
         let mut card = ram_card(64 * MIB, FAT16, |fs| write(fs, "a.gguf", &bytes));
-        card.alignment = alignment;
+        (card.alignment, card.out_of_reach) = (64, out_of_reach);
         let mut volume = Volume::mount(card).unwrap();
-        let file = volume.open("a.gguf").unwrap();
-        let before = volume.device().reads.len();
-        let mut memory = vec![0; MIB + 64];
-        let (mut at, mut tensor) = (1_500_000, 0);
-        volume.read_at(&file, 0, &mut memory[..MIB]).unwrap();
-        volume
-            .read_at(&file, MIB as u64, &mut memory[..at - MIB])
-            .unwrap();
-        loop {
-            let mut left = [2304, 352_512, 940_032, 2304, 117_504, 3_000_064][tensor % 6];
-            if at + left > bytes.len() {
-                break;
-            }
-            while left > 0 {
-                let n = left.min(1_048_320);
-                let buf = &mut memory[..n];
-                volume.read_at(&file, at as u64, buf).unwrap();
-                assert!(buf == &bytes[at..at + n]);
-                at += n;
-                left -= n;
-            }
-            at += 32 - at % 32;
-            tensor += 1;
-        }
-        let reads = &volume.device().reads[before..];
+        let reads = load(&mut volume, &bytes);
         let blocks: usize = reads.iter().map(|r| r.1).sum();
-        // Some blocks twice where a straight read begins in the window's last block.
-        assert!(
-            blocks * 512 <= at + 3 * MIB,
-            "{blocks} blocks for {at} bytes"
-        );
-        let long = reads.iter().filter(|r| r.1 >= MIB / 512).count();
-        assert!(reads.len() - long <= 12, "{reads:?}");
-        assert!(long >= 35, "{reads:?}");
+        assert!(blocks * 512 <= bytes.len() + 2 * MIB, "{reads:?}");
+        // The last command is what is left.
+        let (_, others) = reads.split_last().unwrap();
+        assert!(others.iter().all(|r| r.1 >= MIB / 512), "{reads:?}");
+    }
+}
+
+/// A loader needs one command for each piece of a file, or more for those above a mebibyte.
+#[test]
+fn a_piece_of_a_fragmented_file_is_one_command() {
+    let bytes = pattern(11, 12 * MIB + 777);
+    for piece in [100 << 10, 600 << 10, 1_300 << 10, 3 * MIB + 512] {
+        for out_of_reach in [false, true] {
+            let mut card = ram_card(64 * MIB, FAT32, |fs| {
+                let slices = [&bytes[..], &bytes[..]];
+                write_interleaved(fs, ["a.gguf", "b.gguf"], slices, piece);
+            });
+            (card.alignment, card.out_of_reach) = (64, out_of_reach);
+            let mut volume = Volume::mount(card).unwrap();
+            let n_pieces = volume.open("a.gguf").unwrap().n_pieces();
+            assert_eq!(n_pieces, bytes.len().div_ceil(piece));
+            let reads = load(&mut volume, &bytes);
+            let short = reads.iter().filter(|r| r.1 < MIB / 512).count();
+            // What was read with the header is read once more.
+            let again = (2 * MIB - FIRST_TENSOR).div_ceil(piece) + 1;
+            assert!(
+                short <= n_pieces + again,
+                "{piece} bytes a piece: {reads:?}"
+            );
+            let blocks: usize = reads.iter().map(|r| r.1).sum();
+            assert!(blocks * 512 <= bytes.len() + 3 * MIB, "{reads:?}");
+        }
     }
 }
 

@@ -22,6 +22,8 @@ pub struct Card<T> {
     /// Reads of these blocks fail.
     pub bad: std::ops::Range<u64>,
     pub alignment: usize,
+    /// Callers' buffers are where a controller does not reach.
+    pub out_of_reach: bool,
 }
 
 #[derive(Debug, PartialEq, Eq)]
@@ -44,6 +46,7 @@ impl<T: Read + Seek> Card<T> {
             reads: Vec::new(),
             bad: 0..0,
             alignment: 1,
+            out_of_reach: false,
         }
     }
 }
@@ -71,7 +74,7 @@ impl<T: Read + Seek> BlockDevice for Card<T> {
     }
 
     fn is_direct(&self, buf: &[u8]) -> bool {
-        buf.as_ptr().align_offset(self.alignment) == 0
+        !self.out_of_reach && buf.as_ptr().align_offset(self.alignment) == 0
     }
 }
 
