@@ -307,10 +307,15 @@ impl<W: Words, C: Clock, B: Board> SdHost for Sdhci<W, C, B> {
     }
 
     fn is_direct(&self, buf: &[u8]) -> bool {
-        let len = buf.len().min(adma::MAX_BYTES);
-        let phys = self.board.phys_addr(buf.as_ptr().addr(), len);
-        self.dma
-            .is_none_or(|map| phys.and_then(|phys| dma_addr(map, phys, len)).is_some())
+        // All of it: a buffer that leaves the reach half-way is better filled through one that does not.
+        let reaches = |map, piece: &[u8]| {
+            let phys = self.board.phys_addr(piece.as_ptr().addr(), piece.len());
+            phys.and_then(|phys| dma_addr(map, phys, piece.len()))
+        };
+        self.dma.is_none_or(|map| {
+            let mut pieces = buf.chunks(adma::MAX_BYTES);
+            pieces.all(|piece| reaches(map, piece).is_some())
+        })
     }
 }
 

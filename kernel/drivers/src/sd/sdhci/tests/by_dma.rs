@@ -133,6 +133,16 @@ fn buffers_that_the_engine_cannot_fill_take_the_data_port() {
     host.read(Command::read_multiple(7), 512, &mut buf.0)
         .unwrap();
     assert!(log(&words).contains(&(Word::ModeCommand, 0x123A_0036)));
+    host.board.piece_bytes = usize::MAX;
+    let memory = vec![0; 3 * adma::MAX_BYTES / 2 + 64];
+    let long = &memory[memory.as_ptr().align_offset(64)..][..3 * adma::MAX_BYTES / 2];
+    assert!(host.is_direct(long));
+    host.board.reach_end = long.as_ptr().addr() + adma::MAX_BYTES;
+    assert!(
+        !host.is_direct(long),
+        "it leaves the reach in its second transfer"
+    );
+    assert!(host.is_direct(&long[..adma::MAX_BYTES]));
     host.use_pio();
     assert!(host.is_direct(&buf.0[32..544]));
 

@@ -134,6 +134,8 @@ pub(super) struct FakeBoard {
     pub(super) expander: Vec<(u32, bool)>,
     /// The longest buffer that is one piece of physical memory.
     pub(super) piece_bytes: usize,
+    /// The first address that is not below 4 GiB.
+    pub(super) reach_end: usize,
 }
 
 impl Caches for FakeBoard {
@@ -149,7 +151,8 @@ impl Board for FakeBoard {
     }
 
     fn phys_addr(&self, addr: usize, len: usize) -> Option<usize> {
-        (len <= self.piece_bytes).then_some(0x0100_0000 + addr % 0x1_0000)
+        let reaches = len <= self.piece_bytes && addr + len <= self.reach_end;
+        reaches.then_some(0x0100_0000 + addr % 0x1_0000)
     }
 
     fn base_clock_hz(&mut self) -> Option<u32> {
@@ -166,6 +169,7 @@ pub(super) fn board(base_hz: Option<u32>) -> FakeBoard {
         base_hz,
         expander: Vec::new(),
         piece_bytes: usize::MAX,
+        reach_end: usize::MAX,
     }
 }
 
