@@ -1,8 +1,8 @@
 //! A model file whose checksum is taken while it is read.
 //!
-//! A loader reads header and tensors in the order that suits it and leaves the padding between them
-//! out. Each read's CRC-32C is kept with its place; at the end the gaps are read, and the checksums of
-//! all pieces are joined into the file's. So the file crosses the card's bus once.
+//! A loader reads header and tensors in the order that suits it. Each read's CRC-32C, taken here or by
+//! the loader on a core that is idle, is kept with its place; at the end the gaps are read, and the
+//! checksums of all pieces are joined into the file's. So the file crosses the card's bus once.
 
 use alloc::vec::Vec;
 use core::ops::Range;
@@ -133,6 +133,31 @@ impl ModelSource for Checked<'_> {
         self.note(offset, buf);
         Ok(())
     }
+
+    fn unchecked_from(&self, offset: u64) -> Option<u64> {
+        let next = self.pieces.partition_point(|p| p.end <= offset);
+        let piece = self.pieces.get(next).filter(|p| p.start <= offset);
+        Some(piece.map_or(offset, |p| p.end))
+    }
+
+    fn read_unchecked(&mut self, offset: u64, buf: &mut [u8]) -> Result<(), SourceError> {
+        self.source.read_at(offset, buf)
+    }
+
+    /// A piece of which a part is known already is not taken: what else is in it stays a gap.
+    fn note_checksum(&mut self, offset: u64, len_bytes: u64, crc32c: u32) {
+        let end = offset + len_bytes;
+        let next = self.pieces.partition_point(|p| p.end <= offset);
+        let is_apart = self.pieces.get(next).is_none_or(|p| end <= p.start);
+        if len_bytes > 0 && is_apart {
+            let piece = Piece {
+                start: offset,
+                end,
+                crc: crc32c,
+            };
+            self.insert(next, piece);
+        }
+    }
 }
 
 /// The checksum in a `.crc32c` file: eight hexadecimal digits, then a blank and the name, or nothing.
@@ -193,6 +218,44 @@ mod tests {
         assert_eq!(read(&[0..100, 50..150, 0..200_000]), (whole, 0));
         assert_eq!(read(&[10..20, 30..40, 0..50, 35..60]), (whole, 199_940));
         assert_eq!(read(&[0..100, 0..100, 20..30]), (whole, 199_900));
+    }
+
+    #[test]
+    fn checksums_taken_elsewhere_count() {
+        let file = file();
+        let whole = crc32c(&file);
+        let mut source = file.as_slice();
+        let mut checked = Checked::new(&mut source);
+        let mut buf = [0; 1000];
+        checked.read_at(0, &mut buf).unwrap();
+        assert_eq!(checked.unchecked_from(0), Some(1000));
+        assert_eq!(checked.unchecked_from(1000), Some(1000));
+        for range in [150_000..200_000, 1000..1000, 1000..150_000] {
+            let mut buf = alloc::vec![0; range.len()];
+            checked
+                .read_unchecked(range.start as u64, &mut buf)
+                .unwrap();
+            assert_eq!(buf, file[range.clone()]);
+            let (start, len) = (range.start as u64, range.len() as u64);
+            checked.note_checksum(start, len, crc32c(&buf));
+            // Once more, and with what is known at either end: of no consequence.
+            checked.note_checksum(start, len, 1);
+            checked.note_checksum(start.saturating_sub(1), 2, 2);
+        }
+        assert_eq!(checked.unread_bytes(), 0);
+        assert_eq!(checked.finish(), Ok(whole));
+    }
+
+    #[test]
+    fn what_is_read_and_not_handed_in_is_read_again() {
+        let file = file();
+        let mut source = file.as_slice();
+        let mut checked = Checked::new(&mut source);
+        let mut buf = alloc::vec![0; 200_000];
+        checked.read_unchecked(0, &mut buf).unwrap();
+        checked.note_checksum(70_000, 10, crc32c(&buf[70_000..70_010]));
+        assert_eq!(checked.unread_bytes(), 199_990);
+        assert_eq!(checked.finish(), Ok(crc32c(&file)));
     }
 
     #[test]

@@ -16,6 +16,28 @@ pub trait ModelSource {
     /// A range that does not lie in the file, or a device that fails, is a [`SourceError`]; what
     /// `buf` holds then is unspecified.
     fn read_at(&mut self, offset: u64, buf: &mut [u8]) -> Result<(), SourceError>;
+
+    /// Where, from `offset` on, the bytes begin whose CRC-32C is wanted; `None` if none ever is.
+    ///
+    /// [`ModelSource::read_at`] takes it by itself. Who reads much takes it on a core that is idle:
+    /// reads by [`ModelSource::read_unchecked`], and hands it in by [`ModelSource::note_checksum`].
+    fn unchecked_from(&self, offset: u64) -> Option<u64> {
+        let _ = offset;
+        None
+    }
+
+    /// [`ModelSource::read_at`] without the checksum.
+    ///
+    /// # Errors
+    /// As [`ModelSource::read_at`].
+    fn read_unchecked(&mut self, offset: u64, buf: &mut [u8]) -> Result<(), SourceError> {
+        self.read_at(offset, buf)
+    }
+
+    /// Takes in the CRC-32C of the `len_bytes` bytes at `offset`, as they were read.
+    fn note_checksum(&mut self, offset: u64, len_bytes: u64, crc32c: u32) {
+        let _ = (offset, len_bytes, crc32c);
+    }
 }
 
 /// A read that failed: what happened, and at which byte of the file.

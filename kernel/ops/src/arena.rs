@@ -1,12 +1,12 @@
 //! A bump arena: typed, zeroed slices out of one run of 64-byte lines.
 //!
 //! The kernel makes one from RAM, the host from a `Vec<Line>`. Nothing is ever given back; an
-//! arena is dropped whole.
+//! arena is dropped whole. What is needed for a while only comes from [`Arena::scratch`].
 
 use core::fmt;
 
 /// One cache line of the Cortex-A72: what an arena is made of.
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[repr(C, align(64))]
 pub struct Line([u8; 64]);
 
@@ -34,6 +34,12 @@ plain!(u8, i8, u16, i16, u32, i32, u64, i64, usize, f32, f64);
 
 // SAFETY: an array adds nothing to its elements.
 unsafe impl<T: Plain, const N: usize> Plain for [T; N] {}
+
+/// The bytes of a value of plain numbers, as they stand in memory.
+pub fn bytes_mut<T: Plain>(value: &mut T) -> &mut [u8] {
+    // SAFETY: borrowed alone, initialised, and whatever is written is a value again.
+    unsafe { core::slice::from_raw_parts_mut(core::ptr::from_mut(value).cast(), size_of::<T>()) }
+}
 
 /// The arena has less room than was asked for.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -99,6 +105,11 @@ impl<'a> Arena<'a> {
         })
     }
 
+    /// An arena over what is left: all that it gives out is free again when the borrow ends.
+    pub fn scratch(&mut self) -> Arena<'_> {
+        Arena { free: self.free }
+    }
+
     fn take(&mut self, bytes: u64) -> Result<&'a mut [Line], OutOfMemory> {
         let n_lines = bytes.div_ceil(Line::BYTES as u64);
         if n_lines > self.free.len() as u64 {
@@ -127,6 +138,18 @@ mod tests {
         assert_eq!(a.as_ptr().addr() % 64, 0);
         assert_eq!(b.as_ptr().addr(), a.as_ptr().addr() + 128);
         assert_eq!(arena.free_bytes(), 5 * 64);
+    }
+
+    #[test]
+    fn scratch_is_free_again() {
+        let mut lines = vec![Line::ZERO; 4];
+        let mut arena = Arena::new(&mut lines);
+        arena.slice::<u8>(64).unwrap();
+        let mut scratch = arena.scratch();
+        scratch.slice::<u8>(100).unwrap().fill(1);
+        assert_eq!(scratch.free_bytes(), 64);
+        assert_eq!(arena.free_bytes(), 3 * 64);
+        assert!(arena.slice::<u8>(3 * 64).unwrap().iter().all(|&b| b == 0));
     }
 
     #[test]

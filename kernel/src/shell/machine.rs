@@ -10,6 +10,7 @@ use console::session::{self, BoardFacts, Health, ModelFile, Phase};
 use drivers::clock::Clock as _;
 use drivers::pl011;
 use drivers::property::ClockId;
+use llm::engine::Timer;
 use llm::source::ModelSource;
 use ops::parallel::Cores;
 
@@ -112,6 +113,10 @@ impl session::Platform for Machine {
 
     fn now_us(&self) -> u64 {
         Clock.now_us()
+    }
+
+    fn timer(&self) -> Timer {
+        || Clock.now_us()
     }
 
     fn cores(&self, n: Option<usize>) -> &dyn Cores {

@@ -11,10 +11,10 @@
 mod bars;
 mod conversation;
 mod lines;
+mod load;
 mod pieces;
 pub mod work;
 
-use crate::card::CardFile;
 use crate::setup::{emulator, model};
 use crate::speed_page::{read_section, write_section};
 use crate::voice::Voice;
@@ -178,7 +178,7 @@ fn prepare(voice: Voice, kernel: &Path, weight_type: WeightType, kernels: Kernel
     };
     let model = weight_type.file(voice)?;
     let facts = model_facts(&model).with_context(|| format!("reading {}", model.display()))?;
-    let files = [CardFile::path("model.gguf", model)];
+    let files = image::model_files(&model)?;
     let path = output_dir().join(format!("count-{name}.img"));
     image::write_card(voice, &files, Some(card::fitting_size(&files)?), &path)?;
     let machine = Machine::new(kernel)
@@ -229,6 +229,7 @@ fn count_model(
     let name = job.name.as_str();
     let last = positions.last().copied().context("no position to count")?;
     let mut conversation = Conversation::start(voice, name, &job.machine)?;
+    add(load::count_load(&mut conversation.session, name)?);
     for guess in guesses.iter().map(|&n| usize::from(n)) {
         add(lines::pass(name, guess, conversation.pass(guess)?));
     }

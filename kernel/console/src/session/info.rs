@@ -8,6 +8,7 @@ use crate::line_editor::{MAX_JSON_BYTES, MAX_LINE_BYTES};
 use crate::settings::{Setting, Settings};
 use alloc::string::String;
 use core::fmt;
+use llm::engine::LoadTimes;
 
 /// A loaded model in facts.
 #[derive(Debug, Clone, PartialEq, Default)]
@@ -44,6 +45,8 @@ pub struct ModelFacts {
     pub load_bytes: u64,
     /// Time of the load.
     pub load_us: u64,
+    /// What its parts took.
+    pub load_times: LoadTimes,
 }
 
 impl ModelFacts {
@@ -66,6 +69,42 @@ impl ModelFacts {
             .field("vocab_size", self.vocab_size)
             .field("load_bytes", self.load_bytes)
             .field("load_s", self.load_us as f64 / 1e6);
+    }
+
+    /// The fields of the load's times in JSON.
+    pub(super) fn write_timing(&self, object: &mut Object<'_>, emulated: bool) {
+        let times = self.load_times;
+        object
+            .field("emulated", emulated)
+            .field("read_s", times.read_us as f64 / 1e6)
+            .field("pack_s", times.pack_us as f64 / 1e6)
+            .field("checksum_s", times.checksum_us as f64 / 1e6)
+            .field("total_s", self.load_us as f64 / 1e6);
+    }
+
+    /// The load in one line.
+    fn load_line(&self, emulated: bool) -> impl fmt::Display + '_ {
+        struct Line<'a>(&'a ModelFacts, bool);
+        impl fmt::Display for Line<'_> {
+            fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+                let Line(model, emulated) = self;
+                let times = model.load_times;
+                write!(
+                    f,
+                    "{} in {:.2} s: reading {:.2} s, beside it packing {:.2} s and checksum {:.2} s",
+                    Size(model.load_bytes),
+                    model.load_us as f64 / 1e6,
+                    times.read_us as f64 / 1e6,
+                    times.pack_us as f64 / 1e6,
+                    times.checksum_us as f64 / 1e6
+                )?;
+                if *emulated {
+                    f.write_str(" (an emulator's times are no speeds)")?;
+                }
+                Ok(())
+            }
+        }
+        Line(self, emulated)
     }
 
     /// The model in one line.
@@ -145,6 +184,7 @@ pub(super) fn show(
                 Size(model.bytes_per_token)
             );
             say!(screen, "kernels  {}", settings.kernels);
+            say!(screen, "load     {}", model.load_line(facts.emulated));
             say!(screen, "trained  for {} tokens", model.trained_len);
             say!(
                 screen,

@@ -218,6 +218,10 @@ pub(super) fn load<'e, P: Platform>(
                     let events = Events::new(shell.screen, id);
                     events.event("loaded", |event| {
                         event.object("model", |object| seat.facts.write(object, 0));
+                        let emulated = shell.platform.facts().emulated;
+                        event.object("timing", |object| {
+                            seat.facts.write_timing(object, emulated);
+                        });
                     });
                     events.event("done", |_| {});
                 }
@@ -289,10 +293,12 @@ fn sit_down<'e, P: Platform>(
             settings::KvType::F16 => KvType::F16,
             settings::KvType::I8 => KvType::I8,
         }),
+        // All that there are: a session may change its mind about how many work.
+        n_cores: Some(platform.facts().cores),
+        timer: platform.timer(),
         ..LoadOptions::default()
     };
-    // All cores that there are: a session may change its mind about how many work.
-    let cores = platform.cores(None);
+    let cores = platform.cores(shell.settings.cores);
     let memory = core::ops::Range {
         start: ram.as_ptr().addr(),
         end: ram.as_ptr_range().end.addr(),
@@ -318,6 +324,7 @@ fn sit_down<'e, P: Platform>(
         tokenizer: engine.tokenizer().description(),
         load_bytes: source.len_bytes(),
         load_us: platform.now_us().saturating_sub(started),
+        load_times: engine.load_times(),
         ..facts
     };
     Ok(Seat::new(Box::new(engine), facts))

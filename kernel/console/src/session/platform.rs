@@ -5,6 +5,7 @@
 use alloc::string::String;
 use alloc::vec::Vec;
 use core::fmt;
+use llm::engine::Timer;
 use llm::source::ModelSource;
 use ops::parallel::Cores;
 
@@ -122,6 +123,8 @@ pub trait Platform {
     fn serial(&self) -> &dyn Serial;
     /// A clock that never goes back.
     fn now_us(&self) -> u64;
+    /// [`Platform::now_us`], or a clock of its own, that every core can read.
+    fn timer(&self) -> Timer;
     /// The first `n` cores, or all of them.
     fn cores(&self, n: Option<usize>) -> &dyn Cores;
     /// Runs `work` while nothing else happens: interrupts are masked, so that no byte moves on the

@@ -20,8 +20,8 @@ use crate::weights;
 impl<'a> Engine<'a> {
     /// Loads a model from `source`, all of it into `arena`.
     ///
-    /// `progress` hears how many bytes of the weights, of how many, are done. The engine then runs
-    /// on as many cores as `cores` has, or fewer.
+    /// The calling core reads; the others pack what has come in. `progress` hears how many bytes of
+    /// the weights, of how many, are done.
     ///
     /// # Errors
     /// Whatever is wrong with the file, the source or the room: see [`LoadError`].
@@ -32,14 +32,24 @@ impl<'a> Engine<'a> {
         cores: &dyn Cores,
         progress: &mut dyn FnMut(u64, u64),
     ) -> Result<Self, LoadError> {
+        let started_us = (options.timer)();
         let header = read_header(source)?;
+        let header_us = (options.timer)().saturating_sub(started_us);
         let gguf = Gguf::parse(&header, source.len_bytes())?;
         let config = Config::from_gguf(&gguf)?;
         check_shapes(&config)?;
         let tokenizer = Tokenizer::from_gguf(&gguf)?;
         let chat = ChatTemplate::from_gguf(&gguf)?;
         let before = arena.free_bytes();
-        let mut tensors = weights::load(&gguf, &config, source, &mut arena, cores, progress)?;
+        let loader = weights::Loader {
+            source,
+            cores,
+            chunk_bytes: options.chunk_bytes,
+            timer: options.timer,
+            progress,
+        };
+        let (mut tensors, mut load_times) = loader.load(&gguf, &config, &mut arena)?;
+        load_times.read_us += header_us;
         let weight_bytes = before - arena.free_bytes();
 
         let kv_type = options.kv_type.unwrap_or_else(|| default_kv_type(&gguf));
@@ -58,7 +68,7 @@ impl<'a> Engine<'a> {
             }
         };
         let kv = KvCache::new(&mut arena, &config, kv_type, context_len)?;
-        let n_cores = cores.n_cores();
+        let n_cores = options.n_cores.unwrap_or(cores.n_cores());
         let state = RunState::new(&mut arena, &config, batch, n_logits, context_len, n_cores)?;
         let row = arena.slice(if n_logits > 1 { config.vocab_size } else { 0 })?;
         let held = Vec::with_capacity(context_len);
@@ -74,6 +84,7 @@ impl<'a> Engine<'a> {
             batch,
             n_logits,
             weight_bytes,
+            load_times,
             row,
             ahead: Vec::with_capacity(n_logits),
             n_ahead_held: 0,

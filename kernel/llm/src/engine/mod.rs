@@ -20,7 +20,7 @@ use crate::run_state::{CoreCounts, RunState};
 use crate::tokenizer::{TokenId, Tokenizer};
 
 pub use error::{EngineError, LoadError};
-pub use options::LoadOptions;
+pub use options::{LoadOptions, LoadTimes, Timer};
 
 /// A model that is ready to run.
 ///
@@ -38,6 +38,7 @@ pub struct Engine<'a> {
     batch: usize,
     n_logits: usize,
     weight_bytes: u64,
+    load_times: LoadTimes,
     row: &'a mut [f32],
     /// The last token that was decoded with a guess, and the guess.
     ahead: Vec<TokenId>,
@@ -208,6 +209,11 @@ impl<'a> Engine<'a> {
     /// Memory of the packed weights.
     pub fn weight_bytes(&self) -> u64 {
         self.weight_bytes
+    }
+
+    /// What the parts of the load took, by [`LoadOptions::timer`].
+    pub fn load_times(&self) -> LoadTimes {
+        self.load_times
     }
 
     /// What each core has done since [`Engine::clear_counts`].

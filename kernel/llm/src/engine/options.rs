@@ -17,6 +17,27 @@ pub struct LoadOptions {
     /// batch for perplexity. Each takes 4 bytes per id of the vocabulary: 8 of them 1.6 MB for 49 152
     /// ids, 4.9 MB for 151 936.
     pub n_logits: usize,
+    /// Most cores that the model will run on; without it as many as load it.
+    pub n_cores: Option<usize>,
+    /// Bytes asked of the source at once. Each is packed while the next ones come in: few make the
+    /// source slow, and of many the first are waited for.
+    pub chunk_bytes: usize,
+    /// Times the parts of the load, on any core.
+    pub timer: Timer,
+}
+
+/// Microseconds since a moment of its own choice.
+pub type Timer = fn() -> u64;
+
+/// What the parts of a load took. They overlap: their sum is no time of anything.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct LoadTimes {
+    /// In the source, on the calling core.
+    pub read_us: u64,
+    /// Packing rows, all cores together.
+    pub pack_us: u64,
+    /// Taking the checksum of tensors, all cores together.
+    pub checksum_us: u64,
 }
 
 impl Default for LoadOptions {
@@ -26,6 +47,9 @@ impl Default for LoadOptions {
             kv_type: None,
             batch: 32,
             n_logits: 1 + Lookup::MAX_GUESS,
+            n_cores: None,
+            chunk_bytes: 2 << 20,
+            timer: || 0,
         }
     }
 }

@@ -1,190 +1,179 @@
 //! Streaming tensors from the file, in the file's order, into packed rows.
+//!
+//! The calling core reads a chunk while the others work on the one before: they pack its rows and take
+//! its checksum. Chunks follow each other without gaps and begin where a device reads fastest; what a
+//! chunk's end cuts off of a group of rows is kept for the next one.
 
-use alloc::collections::BTreeMap;
-use alloc::string::ToString;
 use alloc::vec::Vec;
+use core::ops::Range;
 
 use ops::arena::Arena;
-use ops::float::{bf16_to_f32, f16_to_f32};
-use ops::lanes::{F32x4, flat_mut};
-use ops::packed::GROUP;
-use ops::parallel::Cores;
-use ops::{GgmlType, Matrix, matrix};
+use ops::matrix;
+use ops::parallel::{Cores, Private};
 
-use super::{Kind, LoadError, Spec, Tensor, Tensors, specs};
+use super::chunk::Chunk;
+use super::place::Place;
+use super::share::{Outcome, Share};
+use super::wanted::wanted;
+use super::{LoadError, Tensors, specs};
 use crate::config::Config;
-use crate::gguf::{Gguf, TensorInfo};
-use crate::source::ModelSource;
+use crate::engine::{LoadTimes, Timer};
+use crate::gguf::Gguf;
+use crate::source::{ModelSource, SourceError};
 
-/// Least bytes asked of the source at once, while a tensor has as many.
-const CHUNK_BYTES: usize = 1 << 20;
+/// Chunks begin at a multiple of this after a gap: of a card's block, and of a host's page.
+const START_BYTES: u64 = 4096;
 
-/// Loads every tensor of the model and packs it on all cores.
-///
-/// `progress` hears how many bytes of how many are done.
-///
-/// # Errors
-/// A tensor that is missing, unknown, of the wrong shape or of an unsupported type, before
-/// anything is read; then failures of the source, bad scales, and an arena that is too small.
-pub fn load<'a>(
-    gguf: &Gguf<'_>,
-    config: &Config,
-    source: &mut dyn ModelSource,
-    arena: &mut Arena<'a>,
-    cores: &dyn Cores,
-    progress: &mut dyn FnMut(u64, u64),
-) -> Result<Tensors<'a>, LoadError> {
-    let specs = specs(config);
-    let mut wanted = Vec::with_capacity(specs.len());
-    for spec in &specs {
-        match gguf.tensor(&spec.name) {
-            Some(tensor) => {
-                check(spec, tensor)?;
-                wanted.push((spec, tensor));
-            }
-            None if spec.optional => {}
-            None => {
-                return Err(LoadError::MissingTensor {
-                    tensor: spec.name.clone(),
-                });
-            }
+/// Loads the tensors of one model.
+pub struct Loader<'l> {
+    /// The file.
+    pub source: &'l mut dyn ModelSource,
+    /// Who packs.
+    pub cores: &'l dyn Cores,
+    /// Bytes read at once.
+    pub chunk_bytes: usize,
+    /// Times the parts.
+    pub timer: Timer,
+    /// Hears how many bytes of how many are done.
+    pub progress: &'l mut dyn FnMut(u64, u64),
+}
+
+impl Loader<'_> {
+    /// Loads every tensor of the model into `arena`.
+    ///
+    /// # Errors
+    /// A tensor that is missing, unknown, of the wrong shape or of an unsupported type, and an arena
+    /// that is too small, before anything is read; then failures of the source, bad scales and numbers.
+    pub fn load<'a>(
+        mut self,
+        gguf: &Gguf<'_>,
+        config: &Config,
+        arena: &mut Arena<'a>,
+    ) -> Result<(Tensors<'a>, LoadTimes), LoadError> {
+        let specs = specs(config);
+        let mut places = Vec::with_capacity(specs.len());
+        for (spec, tensor) in wanted(gguf, &specs)? {
+            places.push(Place::new(spec, tensor, arena)?);
         }
+        let times = self.fill(&mut places, &mut arena.scratch())?;
+        let by_name = places.into_iter().map(Place::into_tensor).collect();
+        Ok((Tensors { by_name }, times))
     }
-    refuse_unknown(gguf, &wanted)?;
-    wanted.sort_by_key(|(_, tensor)| tensor.offset_bytes);
 
-    let longest_group = wanted
-        .iter()
-        .map(|(_, t)| GROUP as u64 * t.len_bytes / t.rows())
-        .max();
-    let staging = arena.slice::<u8>(CHUNK_BYTES.max(longest_group.unwrap_or(0) as usize))?;
-    let total = wanted.iter().map(|(_, tensor)| tensor.len_bytes).sum();
-    let mut done = 0;
-    let mut by_name = BTreeMap::new();
-    for (spec, tensor) in wanted {
-        let mut report = |bytes: usize| {
-            done += bytes as u64;
-            progress(done, total);
-        };
-        let loaded = match spec.kind {
-            Kind::Vector => Tensor::Vector(load_vector(tensor, source, arena, staging)?, spec.cols),
-            Kind::Matrix => Tensor::Matrix(load_matrix(
-                spec,
-                tensor,
-                source,
-                arena,
-                staging,
-                cores,
-                &mut report,
-            )?),
-        };
-        if spec.kind == Kind::Vector {
-            report(tensor.len_bytes as usize);
-        }
-        by_name.insert(spec.name.clone(), loaded);
-    }
-    Ok(Tensors { by_name })
-}
-
-/// Refuses a tensor that does not fit what the model uses it for.
-fn check(spec: &Spec, tensor: &TensorInfo<'_>) -> Result<(), LoadError> {
-    if (tensor.rows(), tensor.cols()) != (spec.rows as u64, spec.cols as u64) {
-        return Err(LoadError::ShapeMismatch {
-            tensor: spec.name.clone(),
-            expected: [spec.rows as u64, spec.cols as u64],
-            found: [tensor.rows(), tensor.cols()],
-        });
-    }
-    let supported = match spec.kind {
-        Kind::Vector => is_float(tensor.ggml_type),
-        Kind::Matrix => Matrix::supports(tensor.ggml_type),
-    };
-    if !supported {
-        return Err(LoadError::UnsupportedType {
-            tensor: spec.name.clone(),
-            ggml_type: tensor.ggml_type,
-        });
-    }
-    Ok(())
-}
-
-/// Refuses a file with tensors that the model would not use: its computation is another one.
-fn refuse_unknown(gguf: &Gguf<'_>, wanted: &[(&Spec, &TensorInfo<'_>)]) -> Result<(), LoadError> {
-    if gguf.tensors().len() == wanted.len() {
-        return Ok(());
-    }
-    let known: alloc::collections::BTreeSet<&str> =
-        wanted.iter().map(|(spec, _)| spec.name.as_str()).collect();
-    match gguf.tensors().find(|tensor| !known.contains(tensor.name)) {
-        Some(tensor) => Err(LoadError::UnknownTensor {
-            tensor: tensor.name.to_string(),
-        }),
-        None => Ok(()),
-    }
-}
-
-fn is_float(ggml_type: GgmlType) -> bool {
-    matches!(ggml_type, GgmlType::F32 | GgmlType::F16 | GgmlType::BF16)
-}
-
-fn load_vector<'a>(
-    tensor: &TensorInfo<'_>,
-    source: &mut dyn ModelSource,
-    arena: &mut Arena<'a>,
-    staging: &mut [u8],
-) -> Result<&'a [F32x4], LoadError> {
-    let n = tensor.cols() as usize;
-    let bytes = &mut staging[..tensor.len_bytes as usize];
-    source.read_at(tensor.offset_bytes, bytes)?;
-    let lanes = arena.slice::<F32x4>(F32x4::count(n))?;
-    let values = flat_mut(lanes);
-    for (value, b) in values
-        .iter_mut()
-        .zip(bytes.chunks_exact(tensor.ggml_type.block_bytes()))
-    {
-        *value = match tensor.ggml_type {
-            GgmlType::F16 => f16_to_f32(u16::from_le_bytes([b[0], b[1]])),
-            GgmlType::BF16 => bf16_to_f32(u16::from_le_bytes([b[0], b[1]])),
-            _ => f32::from_le_bytes([b[0], b[1], b[2], b[3]]),
-        };
-        if !value.is_finite() {
-            return Err(LoadError::NotFinite {
-                tensor: tensor.name.to_string(),
+    /// Fills the places, which are in the order of the file.
+    fn fill(
+        &mut self,
+        places: &mut [Place<'_, '_>],
+        scratch: &mut Arena<'_>,
+    ) -> Result<LoadTimes, LoadError> {
+        let total = places.iter().map(Place::len_bytes).sum();
+        let longest_unit = places.iter().map(Place::unit_bytes).max().unwrap_or(0);
+        let file_bytes = self.source.len_bytes();
+        let len = file_bytes.min(self.chunk_bytes.max(1) as u64);
+        // Nothing at first: the first chunk is read beside no work.
+        let mut chunk = Chunk::new(scratch, longest_unit, len as usize)?;
+        let mut coming = Chunk::new(scratch, longest_unit, len as usize)?;
+        let mut times = LoadTimes::default();
+        let mut done = 0;
+        loop {
+            let mut shares = Share::of(self.cores.n_beside());
+            let (taken, next) = take(places, &chunk, &mut shares)?;
+            if let Some(from) = self.source.unchecked_from(chunk.range().start) {
+                Share::deal_bytes(&mut shares, &chunk, from);
+            }
+            let coming_chunk = next.map(|next| {
+                let start = read_start(&chunk, next);
+                coming.follow(&chunk, next, start..file_bytes.min(start + len));
+                &mut coming
             });
+            let read = self.read_beside(coming_chunk, &mut shares, &mut times);
+            let outcomes = shares.into_iter().map(Share::outcome);
+            if let Some((tensor, error)) = self.note(outcomes.collect(), &mut times) {
+                return Err(places[tensor].refused(error));
+            }
+            read?;
+            done += taken;
+            (self.progress)(done, total);
+            if next.is_none() {
+                return Ok(times);
+            }
+            core::mem::swap(&mut chunk, &mut coming);
         }
     }
-    Ok(lanes)
+
+    /// Reads `chunk` while the other cores do their shares of the one before.
+    fn read_beside(
+        &mut self,
+        chunk: Option<&mut Chunk<'_>>,
+        shares: &mut [Share<'_>],
+        times: &mut LoadTimes,
+    ) -> Result<(), SourceError> {
+        let (source, timer) = (&mut *self.source, self.timer);
+        let (mut chunk, mut read) = (chunk, Ok(()));
+        let n = shares.len();
+        let shares = Private::new(shares, n);
+        self.cores.run_beside(
+            &mut || {
+                if let Some(chunk) = &mut chunk {
+                    let started = timer();
+                    read = source.read_unchecked(chunk.range().start, chunk.buffer());
+                    times.read_us += timer().saturating_sub(started);
+                }
+            },
+            &|core| core.private(&shares)[0].work(timer),
+        );
+        read
+    }
+
+    /// Takes note of what came of the shares; returns the first damaged tensor and what it has.
+    fn note(
+        &mut self,
+        outcomes: Vec<Outcome>,
+        times: &mut LoadTimes,
+    ) -> Option<(usize, matrix::Error)> {
+        for outcome in &outcomes {
+            let Range { start, end } = outcome.checked;
+            self.source
+                .note_checksum(start, end - start, outcome.crc32c);
+            times.pack_us += outcome.pack_us;
+            times.checksum_us += outcome.checksum_us;
+        }
+        let damaged = outcomes.into_iter().filter_map(|outcome| outcome.damaged);
+        damaged.min_by_key(|(tensor, _)| *tensor)
+    }
 }
 
-fn load_matrix<'a>(
-    spec: &Spec,
-    tensor: &TensorInfo<'_>,
-    source: &mut dyn ModelSource,
-    arena: &mut Arena<'a>,
-    staging: &mut [u8],
-    cores: &dyn Cores,
-    report: &mut dyn FnMut(usize),
-) -> Result<Matrix<'a>, LoadError> {
-    let refused = |error| match error {
-        matrix::Error::UnsupportedType(ggml_type) => LoadError::UnsupportedType {
-            tensor: spec.name.clone(),
-            ggml_type,
-        },
-        matrix::Error::OutOfMemory(e) => LoadError::OutOfMemory(e),
-        matrix::Error::BadScale { row } => LoadError::BadScale {
-            tensor: spec.name.clone(),
-            row,
-        },
-    };
-    let mut matrix = Matrix::new(arena, tensor.ggml_type, spec.rows, spec.cols).map_err(refused)?;
-    let row_bytes = matrix.file_row_bytes();
-    let rows_at_once = staging.len() / row_bytes / GROUP * GROUP;
-    for first_row in (0..spec.rows).step_by(rows_at_once) {
-        let rows = rows_at_once.min(spec.rows - first_row);
-        let bytes = &mut staging[..rows * row_bytes];
-        source.read_at(tensor.offset_bytes + (first_row * row_bytes) as u64, bytes)?;
-        matrix.pack(first_row, bytes, cores).map_err(refused)?;
-        report(bytes.len());
+/// Takes from `chunk` what it has of each tensor. Returns how many bytes that are, and where in the
+/// file the first byte stands that is still missing.
+fn take<'c>(
+    places: &'c mut [Place<'_, '_>],
+    chunk: &'c Chunk<'_>,
+    shares: &mut [Share<'c>],
+) -> Result<(u64, Option<u64>), LoadError> {
+    let end = chunk.range().end;
+    let mut taken = 0;
+    let missing = places
+        .iter_mut()
+        .enumerate()
+        .filter(|(_, p)| p.missing_bytes() > 0);
+    for (tensor, place) in missing {
+        let start = place.next();
+        let n = place.takes(end.saturating_sub(start));
+        let is_filled = n == place.missing_bytes();
+        if n > 0
+            && let Some(packing) = place.take(chunk.bytes(start..start + n))?
+        {
+            Share::deal_rows(shares, tensor, packing);
+        }
+        taken += n;
+        if !is_filled {
+            return Ok((taken, Some(start + n)));
+        }
     }
-    Ok(matrix)
+    Ok((taken, None))
+}
+
+/// Where to read on after `chunk`, for the byte `next` that is missing.
+fn read_start(chunk: &Chunk<'_>, next: u64) -> u64 {
+    chunk.range().end.max(next / START_BYTES * START_BYTES)
 }

@@ -1,7 +1,11 @@
 //! A model's tensors: which it must have, and how they come from the file into the arena.
 
+mod chunk;
 mod load;
+mod place;
+mod share;
 mod spec;
+mod wanted;
 
 use alloc::collections::BTreeMap;
 use alloc::format;
@@ -13,7 +17,7 @@ use ops::lanes::{F32x4, flat};
 
 pub use crate::engine::LoadError;
 use crate::models::{llama, qwen2};
-pub use load::load;
+pub use load::Loader;
 pub use spec::{Kind, Spec, specs};
 
 /// A tensor in memory.

@@ -13,6 +13,7 @@ use crate::packed::{GROUP, Quantised, q4_0, q4_1, q4_k, q5_0, q5_1, q5_k, q6_k, 
 
 pub use error::Error;
 pub use kernels::{Kernels, UnknownKernels};
+pub use pack::Packing;
 
 /// Packed rows by type.
 #[allow(non_camel_case_types, reason = "the names are ggml's")]
@@ -82,6 +83,46 @@ macro_rules! by_format {
     };
 }
 use by_format;
+
+/// Cuts the elements of any type at `$at`.
+macro_rules! split {
+    ($rows:expr, $at:expr, $($Variant:ident)*) => {
+        match $rows {
+            $(Rows::$Variant(rows) => {
+                let (first, rest) = rows.split_at_mut($at);
+                (Rows::$Variant(first), Rows::$Variant(rest))
+            })*
+        }
+    };
+}
+
+impl<'a> Rows<'a> {
+    /// Elements: slabs or chunks.
+    fn len(&self) -> usize {
+        match self {
+            Rows::F32(rows) => rows.len(),
+            Rows::F16(rows) | Rows::Bf16(rows) => rows.len(),
+            Rows::Q4_0(rows) => rows.len(),
+            Rows::Q4_1(rows) => rows.len(),
+            Rows::Q5_0(rows) => rows.len(),
+            Rows::Q5_1(rows) => rows.len(),
+            Rows::Q8_0(rows) => rows.len(),
+            Rows::Q4_K(rows) => rows.len(),
+            Rows::Q5_K(rows) => rows.len(),
+            Rows::Q6_K(rows) => rows.len(),
+        }
+    }
+
+    /// The first `at` elements, and the rest.
+    fn split_at(self, at: usize) -> (Rows<'a>, Rows<'a>) {
+        split!(self, at, F32 F16 Bf16 Q4_0 Q4_1 Q5_0 Q5_1 Q8_0 Q4_K Q5_K Q6_K)
+    }
+
+    /// The first `at` elements, and the rest, for a while.
+    fn split_at_mut(&mut self, at: usize) -> (Rows<'_>, Rows<'_>) {
+        split!(self, at, F32 F16 Bf16 Q4_0 Q4_1 Q5_0 Q5_1 Q8_0 Q4_K Q5_K Q6_K)
+    }
+}
 
 /// `rows` vectors of `cols` weights. A product with a vector of `cols` gives `rows` values.
 pub struct Matrix<'a> {

@@ -1,40 +1,98 @@
-//! From the file's rows to packed groups, on all cores.
-
-use core::sync::atomic::{AtomicUsize, Ordering};
+//! From the file's rows to packed groups, a piece at a time.
 
 use super::{Error, Matrix, Rows, by_format};
 use crate::packed::float::{Bf16, F16, F32, Float};
 use crate::packed::{GROUP, Quantised, q4_0, q4_1, q4_k, q5_0, q5_1, q5_k, q6_k, q8_0};
-use crate::parallel::{Cores, Shared};
 
 impl Matrix<'_> {
-    /// Packs whole rows of the file from row `first_row` on, which begins a group, on all cores.
-    ///
-    /// # Errors
-    /// [`Error::BadScale`].
+    /// Whole rows of the file and the groups they go to, from row `first_row` on, which begins one.
     ///
     /// # Panics
     /// When the rows begin within a group or lie outside of the matrix.
-    pub fn pack(&mut self, first_row: usize, bytes: &[u8], cores: &dyn Cores) -> Result<(), Error> {
+    pub fn packing<'p>(&'p mut self, first_row: usize, bytes: &'p [u8]) -> Packing<'p> {
         assert!(
             first_row.is_multiple_of(GROUP),
             "row {first_row} begins no group"
         );
         let row_bytes = self.file_row_bytes();
-        assert!(
-            first_row + bytes.len() / row_bytes <= self.rows,
-            "rows beyond the matrix"
-        );
-        let groups = first_row / GROUP..(first_row + bytes.len() / row_bytes).div_ceil(GROUP);
-        let file = FileRows { bytes, row_bytes };
-        let bad = by_format!(&mut self.packed, (rows, Format) {
-            let len = self.cols.div_ceil(32 * Format::BLOCKS);
-            let rows = &mut rows[groups.start * len..groups.end * len];
-            pack_groups(rows, len, file, cores, Format::pack_row, row_with_bad_scale::<Format>)
+        let n_rows = bytes.len() / row_bytes;
+        assert!(first_row + n_rows <= self.rows, "rows beyond the matrix");
+        let group_len = self.packed.len() / self.groups();
+        let (_, rest) = self.packed.split_at_mut(first_row / GROUP * group_len);
+        let (rows, _) = rest.split_at(n_rows.div_ceil(GROUP) * group_len);
+        Packing {
+            rows,
+            group_len,
+            first_row,
+            bytes,
+            row_bytes,
+        }
+    }
+
+    /// Packs whole rows of the file from row `first_row` on.
+    ///
+    /// # Errors
+    /// [`Error::BadScale`].
+    ///
+    /// # Panics
+    /// As [`Matrix::packing`].
+    pub fn pack(&mut self, first_row: usize, bytes: &[u8]) -> Result<(), Error> {
+        self.packing(first_row, bytes).run()
+    }
+}
+
+/// Rows of the file on their way into groups of a matrix. Cut in pieces, each can be packed by a core
+/// of its own.
+pub struct Packing<'p> {
+    rows: Rows<'p>,
+    /// Elements of a group.
+    group_len: usize,
+    first_row: usize,
+    bytes: &'p [u8],
+    row_bytes: usize,
+}
+
+impl<'p> Packing<'p> {
+    /// How many groups the rows go to; the last one may have less than four rows.
+    pub fn groups(&self) -> usize {
+        self.rows.len() / self.group_len
+    }
+
+    /// The first `groups` groups, and the rest.
+    ///
+    /// # Panics
+    /// When there are fewer.
+    pub fn split_at(self, groups: usize) -> (Self, Self) {
+        let (rows, other_rows) = self.rows.split_at(groups * self.group_len);
+        let cut = (groups * GROUP * self.row_bytes).min(self.bytes.len());
+        let (bytes, other_bytes) = self.bytes.split_at(cut);
+        let other = Packing {
+            rows: other_rows,
+            first_row: self.first_row + groups * GROUP,
+            bytes: other_bytes,
+            ..self
+        };
+        (
+            Packing {
+                rows,
+                bytes,
+                ..self
+            },
+            other,
+        )
+    }
+
+    /// Packs.
+    ///
+    /// # Errors
+    /// [`Error::BadScale`] with the first row that has one; all rows are packed then, too.
+    pub fn run(self) -> Result<(), Error> {
+        let first_row = self.first_row;
+        let bad = by_format!(self.rows, (rows, Format) {
+            let bad = row_with_bad_scale::<Format>;
+            pack_groups(rows, self.group_len, self.bytes, self.row_bytes, Format::pack_row, bad)
         }, {
-            let len = self.cols.div_ceil(16);
-            let rows = &mut rows[groups.start * len..groups.end * len];
-            pack_groups(rows, len, file, cores, Format::pack_row, |_| None)
+            pack_groups(rows, self.group_len, self.bytes, self.row_bytes, Format::pack_row, |_| None)
         });
         match bad {
             Some(row) => Err(Error::BadScale {
@@ -45,54 +103,37 @@ impl Matrix<'_> {
     }
 }
 
-/// Whole rows as they stand in the file.
-#[derive(Clone, Copy)]
-struct FileRows<'b> {
-    bytes: &'b [u8],
-    row_bytes: usize,
-}
-
-/// Packs rows into groups of `len` elements on all cores, and returns the first bad row.
-fn pack_groups<T: Send + Sync>(
+/// Packs rows into groups of `len` elements, and returns the first bad row.
+fn pack_groups<T>(
     rows: &mut [T],
     len: usize,
-    file: FileRows<'_>,
-    cores: &dyn Cores,
-    pack_row: fn(&[u8], usize, &mut [T]),
-    bad_row: fn(&[T]) -> Option<usize>,
+    bytes: &[u8],
+    row_bytes: usize,
+    pack_row: impl Fn(&[u8], usize, &mut [T]),
+    bad_row: impl Fn(&[T]) -> Option<usize>,
 ) -> Option<usize> {
-    let n_groups = rows.len() / len;
-    let rows = Shared::new(rows);
-    let bad = AtomicUsize::new(usize::MAX);
-    let group_bytes = GROUP * file.row_bytes;
-    cores.run(&|core| {
-        let (groups, rows) = core.part(&rows, n_groups, len, 0);
-        for (g, group) in groups.zip(rows.chunks_exact_mut(len)) {
-            let from = g * group_bytes;
-            let bytes = &file.bytes[from..file.bytes.len().min(from + group_bytes)];
-            for (r, row) in bytes.chunks_exact(file.row_bytes).enumerate() {
-                pack_row(row, r, group);
-            }
-            if let Some(r) = bad_row(group) {
-                bad.fetch_min(g * GROUP + r, Ordering::Relaxed);
-            }
+    let mut bad = None;
+    let groups = rows.chunks_exact_mut(len).enumerate();
+    for ((g, group), bytes) in groups.zip(bytes.chunks(GROUP * row_bytes)) {
+        for (r, row) in bytes.chunks_exact(row_bytes).enumerate() {
+            pack_row(row, r, group);
         }
-    });
-    let bad = bad.into_inner();
-    (bad != usize::MAX).then_some(bad)
+        bad = bad.or_else(|| bad_row(group).map(|r| g * GROUP + r));
+    }
+    bad
 }
 
 /// The first row of a group with a scale or minimum that is infinite or NaN.
 fn row_with_bad_scale<Q: Quantised>(group: &[Q::Slab]) -> Option<usize> {
-    // Zero times a number is zero, and times anything else it is not.
-    let mut sums = [0.0; GROUP];
-    for slab in group {
-        for j in 0..Q::BLOCKS {
-            let (d, m) = (Q::scales(slab, j), Q::minima(slab, j));
-            for r in 0..GROUP {
-                sums[r] += 0.0 * d[r] + 0.0 * m[r];
-            }
-        }
+    if group.iter().all(Q::is_finite) {
+        return None;
     }
-    sums.iter().position(|&sum| sum != 0.0)
+    let is_bad = |slab: &Q::Slab, j, r: usize| {
+        !Q::scales(slab, j)[r].is_finite() || !Q::minima(slab, j)[r].is_finite()
+    };
+    let has_bad = |r: &usize| {
+        let mut slabs = group.iter();
+        slabs.any(|slab| (0..Q::BLOCKS).any(|j| is_bad(slab, j, *r)))
+    };
+    (0..GROUP).find(has_bad)
 }

@@ -7,6 +7,7 @@
 #![allow(clippy::wildcard_imports, reason = "the instruction set")]
 
 pub mod attention;
+pub mod copy;
 #[cfg(target_feature = "crc")]
 pub mod crc32c;
 pub mod elementwise;

@@ -1,6 +1,7 @@
 //! F32, F16 and BF16 weights: sixteen columns of four rows to a chunk.
 
 use super::GROUP;
+use super::copy::put;
 use crate::arena::Plain;
 use crate::float::{bf16_to_f32, f16_to_f32};
 
@@ -65,9 +66,13 @@ impl Float for F32 {
     }
 
     fn pack_row(file_row: &[u8], r: usize, chunks: &mut [Chunk32]) {
-        for (chunk, bytes) in chunks.iter_mut().zip(file_row.chunks(64)) {
-            for (w, b) in chunk.w[r].iter_mut().zip(bytes.chunks_exact(4)) {
-                *w = f32::from_le_bytes([b[0], b[1], b[2], b[3]]);
+        let (whole, rest) = file_row.as_chunks::<64>();
+        for (chunk, bytes) in chunks.iter_mut().zip(whole) {
+            put(bytes, &mut chunk.w[r]);
+        }
+        if let [.., last] = chunks {
+            for (w, b) in last.w[r].iter_mut().zip(rest.as_chunks().0) {
+                *w = f32::from_le_bytes(*b);
             }
         }
     }
@@ -138,9 +143,13 @@ impl Float for Bf16 {
 }
 
 fn pack_u16(file_row: &[u8], r: usize, chunks: &mut [Chunk16]) {
-    for (chunk, bytes) in chunks.iter_mut().zip(file_row.chunks(32)) {
-        for (w, b) in chunk.w[r].iter_mut().zip(bytes.chunks_exact(2)) {
-            *w = u16::from_le_bytes([b[0], b[1]]);
+    let (whole, rest) = file_row.as_chunks::<32>();
+    for (chunk, bytes) in chunks.iter_mut().zip(whole) {
+        put(bytes, &mut chunk.w[r]);
+    }
+    if let [.., last] = chunks {
+        for (w, b) in last.w[r].iter_mut().zip(rest.as_chunks().0) {
+            *w = u16::from_le_bytes(*b);
         }
     }
 }

@@ -4,6 +4,7 @@
 //! do not fill a group, blocks that do not fill a slab, and the 6-bit scales of K-quants, which
 //! become bytes.
 
+mod copy;
 pub mod float;
 mod nibbles;
 pub mod q4_0;
@@ -37,6 +38,8 @@ pub trait Quantised {
     fn scales(slab: &Self::Slab, j: usize) -> [f32; GROUP];
     /// `m` of block `j`, for the four rows.
     fn minima(slab: &Self::Slab, j: usize) -> [f32; GROUP];
+    /// Whether all scales and minima are numbers.
+    fn is_finite(slab: &Self::Slab) -> bool;
     /// Puts one row of the file (whole blocks) into row `r` of `slabs`.
     fn pack_row(file_row: &[u8], r: usize, slabs: &mut [Self::Slab]);
 
@@ -123,6 +126,32 @@ fn dot(q: &[i8], x: &[i8]) -> i32 {
         sum += i32::from(q) * i32::from(x);
     }
     sum
+}
+
+/// Hands each block of a row of the file to `put`, with its slab of two and its place there.
+#[inline(always)] // `put` belongs into the loop.
+fn put_blocks<const N: usize, S>(
+    file_row: &[u8],
+    slabs: &mut [S],
+    put: impl Fn(&mut S, usize, &[u8; N]),
+) {
+    let (blocks, _) = file_row.as_chunks::<N>();
+    let (pairs, last) = blocks.as_chunks::<2>();
+    for (slab, [first, second]) in slabs.iter_mut().zip(pairs) {
+        put(slab, 0, first);
+        put(slab, 1, second);
+    }
+    if let ([block], Some(slab)) = (last, slabs.get_mut(pairs.len())) {
+        put(slab, 0, block);
+    }
+}
+
+/// Whether no half, given as bits, is infinite or NaN.
+#[inline(always)] // A few instructions where the number of halves is known.
+fn are_finite(halves: &[u16]) -> bool {
+    const EXPONENT: u16 = 0x7C00;
+    let special = |half: &u16| u16::from(half & EXPONENT == EXPONENT);
+    halves.iter().fold(0, |any, half| any | special(half)) == 0
 }
 
 /// The half at `at`, as bits.

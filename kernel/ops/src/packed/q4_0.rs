@@ -1,8 +1,9 @@
 //! Q4_0: 32 weights in 18 bytes, an f16 scale `d` and 16 bytes of nibbles. Weight `i` is
 //! `d · (nibble_i − 8)`; byte `i` holds weight `i` below and weight `i + 16` above.
 
+use super::copy::{bytes_at, put};
 use super::nibbles::{self, Nibbles};
-use super::{GROUP, Quantised, half_at, neon_twins};
+use super::{GROUP, Quantised, are_finite, half_at, neon_twins, put_blocks};
 use crate::arena::Plain;
 use crate::float::f16_to_f32;
 
@@ -43,14 +44,15 @@ impl Quantised for Q4_0 {
         [0.0; GROUP]
     }
 
+    fn is_finite(slab: &Slab) -> bool {
+        are_finite(slab.d.as_flattened())
+    }
+
     fn pack_row(file_row: &[u8], r: usize, slabs: &mut [Slab]) {
-        let (blocks, _) = file_row.as_chunks::<18>();
-        for (slab, blocks) in slabs.iter_mut().zip(blocks.chunks(2)) {
-            for (j, block) in blocks.iter().enumerate() {
-                slab.d[j][r] = half_at(block, 0);
-                slab.q[j][r].copy_from_slice(&block[2..]);
-            }
-        }
+        put_blocks::<18, _>(file_row, slabs, |slab, j, block| {
+            slab.d[j][r] = half_at(block, 0);
+            put::<16, _>(bytes_at(block, 2), &mut slab.q[j][r]);
+        });
     }
 
     neon_twins!(q4_0);

@@ -1,8 +1,9 @@
 //! Q4_1: 32 weights in 20 bytes, an f16 scale `d`, an f16 minimum `m` and 16 bytes of nibbles.
 //! Weight `i` is `d · nibble_i + m`; byte `i` holds weight `i` below and weight `i + 16` above.
 
+use super::copy::{bytes_at, put};
 use super::nibbles::{self, Nibbles};
-use super::{GROUP, Quantised, half_at, neon_twins};
+use super::{GROUP, Quantised, are_finite, half_at, neon_twins, put_blocks};
 use crate::arena::Plain;
 use crate::float::f16_to_f32;
 
@@ -46,15 +47,16 @@ impl Quantised for Q4_1 {
         slab.m[j].map(f16_to_f32)
     }
 
+    fn is_finite(slab: &Slab) -> bool {
+        are_finite(slab.d.as_flattened()) && are_finite(slab.m.as_flattened())
+    }
+
     fn pack_row(file_row: &[u8], r: usize, slabs: &mut [Slab]) {
-        let (blocks, _) = file_row.as_chunks::<20>();
-        for (slab, blocks) in slabs.iter_mut().zip(blocks.chunks(2)) {
-            for (j, block) in blocks.iter().enumerate() {
-                slab.d[j][r] = half_at(block, 0);
-                slab.m[j][r] = half_at(block, 2);
-                slab.q[j][r].copy_from_slice(&block[4..]);
-            }
-        }
+        put_blocks::<20, _>(file_row, slabs, |slab, j, block| {
+            slab.d[j][r] = half_at(block, 0);
+            slab.m[j][r] = half_at(block, 2);
+            put::<16, _>(bytes_at(block, 4), &mut slab.q[j][r]);
+        });
     }
 
     neon_twins!(q4_1);

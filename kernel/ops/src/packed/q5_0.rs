@@ -1,8 +1,9 @@
 //! Q5_0: 32 weights in 22 bytes, an f16 scale `d`, 32 fifth bits and 16 bytes of nibbles. Weight `i`
 //! is `d · (q_i − 16)`.
 
+use super::copy::{bytes_at, put};
 use super::nibbles::{self, Nibbles, Plane};
-use super::{GROUP, Quantised, half_at, neon_twins};
+use super::{GROUP, Quantised, are_finite, half_at, neon_twins, put_blocks};
 use crate::arena::Plain;
 use crate::float::f16_to_f32;
 
@@ -49,15 +50,16 @@ impl Quantised for Q5_0 {
         [0.0; GROUP]
     }
 
+    fn is_finite(slab: &Slab) -> bool {
+        are_finite(slab.d.as_flattened())
+    }
+
     fn pack_row(file_row: &[u8], r: usize, slabs: &mut [Slab]) {
-        let (blocks, _) = file_row.as_chunks::<22>();
-        for (slab, blocks) in slabs.iter_mut().zip(blocks.chunks(2)) {
-            for (j, block) in blocks.iter().enumerate() {
-                slab.d[j][r] = half_at(block, 0);
-                nibbles::set_bits(&mut slab.high[j], r, nibbles::fifth_bits(&block[2..6]));
-                slab.q[j][r].copy_from_slice(&block[6..]);
-            }
-        }
+        put_blocks::<22, _>(file_row, slabs, |slab, j, block| {
+            slab.d[j][r] = half_at(block, 0);
+            nibbles::set_bits(&mut slab.high[j], r, nibbles::fifth_bits(&block[2..6]));
+            put::<16, _>(bytes_at(block, 6), &mut slab.q[j][r]);
+        });
     }
 
     neon_twins!(q5_0);

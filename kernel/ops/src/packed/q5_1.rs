@@ -1,8 +1,9 @@
 //! Q5_1: 32 weights in 24 bytes, an f16 scale `d`, an f16 minimum `m`, 32 fifth bits and 16 bytes of
 //! nibbles. Weight `i` is `d · q_i + m`.
 
+use super::copy::{bytes_at, put};
 use super::nibbles::{self, Nibbles, Plane};
-use super::{GROUP, Quantised, half_at, neon_twins};
+use super::{GROUP, Quantised, are_finite, half_at, neon_twins, put_blocks};
 use crate::arena::Plain;
 use crate::float::f16_to_f32;
 
@@ -52,16 +53,17 @@ impl Quantised for Q5_1 {
         slab.m[j].map(f16_to_f32)
     }
 
+    fn is_finite(slab: &Slab) -> bool {
+        are_finite(slab.d.as_flattened()) && are_finite(slab.m.as_flattened())
+    }
+
     fn pack_row(file_row: &[u8], r: usize, slabs: &mut [Slab]) {
-        let (blocks, _) = file_row.as_chunks::<24>();
-        for (slab, blocks) in slabs.iter_mut().zip(blocks.chunks(2)) {
-            for (j, block) in blocks.iter().enumerate() {
-                slab.d[j][r] = half_at(block, 0);
-                slab.m[j][r] = half_at(block, 2);
-                nibbles::set_bits(&mut slab.high[j], r, nibbles::fifth_bits(&block[4..8]));
-                slab.q[j][r].copy_from_slice(&block[8..]);
-            }
-        }
+        put_blocks::<24, _>(file_row, slabs, |slab, j, block| {
+            slab.d[j][r] = half_at(block, 0);
+            slab.m[j][r] = half_at(block, 2);
+            nibbles::set_bits(&mut slab.high[j], r, nibbles::fifth_bits(&block[4..8]));
+            put::<16, _>(bytes_at(block, 8), &mut slab.q[j][r]);
+        });
     }
 
     neon_twins!(q5_1);

@@ -4,9 +4,10 @@
 //! In the file: f16 `d` and `dmin`, twelve bytes of 6-bit scales and minima, 32 bytes whose bit `j` of
 //! byte `i` is the fifth bit of weight `i` of block `j`, then nibbles as in Q4_K.
 
+use super::copy::Aligned;
 use super::nibbles::{self, Nibbles, Plane};
 use super::q4_k::scale_and_minimum;
-use super::{GROUP, Quantised, half_at, neon_twins};
+use super::{GROUP, Quantised, are_finite, half_at, neon_twins};
 use crate::arena::Plain;
 use crate::float::f16_to_f32;
 
@@ -62,9 +63,15 @@ impl Quantised for Q5_K {
         core::array::from_fn(|r| -(f16_to_f32(slab.dmin[r]) * f32::from(slab.minimum[j][r])))
     }
 
+    fn is_finite(slab: &Slab) -> bool {
+        are_finite(&slab.d) && are_finite(&slab.dmin)
+    }
+
     fn pack_row(file_row: &[u8], r: usize, slabs: &mut [Slab]) {
         let (blocks, _) = file_row.as_chunks::<176>();
+        let mut aligned = Aligned::<176>::new();
         for (slab, block) in slabs.iter_mut().zip(blocks) {
+            let block = aligned.copy_of(block);
             slab.d[r] = half_at(block, 0);
             slab.dmin[r] = half_at(block, 2);
             for j in 0..8 {

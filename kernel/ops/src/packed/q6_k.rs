@@ -6,8 +6,9 @@
 //! nibbles holds weights `l` and `l + 64`, byte `l + 32` holds `l + 32` and `l + 96`; byte `l` of the
 //! upper bits holds two bits each of `l`, `l + 32`, `l + 64`, `l + 96`.
 
+use super::copy::Aligned;
 use super::nibbles::{self, Nibbles, Plane};
-use super::{GROUP, Quantised, dot, half_at, neon_twins};
+use super::{GROUP, Quantised, are_finite, dot, half_at, neon_twins};
 use crate::arena::Plain;
 use crate::float::f16_to_f32;
 
@@ -79,9 +80,15 @@ impl Quantised for Q6_K {
         Self::weights(slab, j, r)
     }
 
+    fn is_finite(slab: &Slab) -> bool {
+        are_finite(&slab.d)
+    }
+
     fn pack_row(file_row: &[u8], r: usize, slabs: &mut [Slab]) {
         let (blocks, _) = file_row.as_chunks::<210>();
+        let mut aligned = Aligned::<210>::new();
         for (slab, block) in slabs.iter_mut().zip(blocks) {
+            let block = aligned.copy_of(block);
             slab.d[r] = half_at(block, 208);
             for j in 0..8 {
                 // A block of 32 is one of the four quarters of a half.

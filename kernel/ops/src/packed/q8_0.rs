@@ -1,6 +1,7 @@
 //! Q8_0: 32 weights in 34 bytes, an f16 scale `d` and 32 signed bytes. Weight `i` is `d · q_i`.
 
-use super::{GROUP, Quantised, half_at, neon_twins};
+use super::copy::{bytes_at, put};
+use super::{GROUP, Quantised, are_finite, half_at, neon_twins, put_blocks};
 use crate::arena::Plain;
 use crate::float::f16_to_f32;
 
@@ -47,14 +48,15 @@ impl Quantised for Q8_0 {
         [0.0; GROUP]
     }
 
+    fn is_finite(slab: &Slab) -> bool {
+        are_finite(slab.d.as_flattened())
+    }
+
     fn pack_row(file_row: &[u8], r: usize, slabs: &mut [Slab]) {
-        let (blocks, _) = file_row.as_chunks::<34>();
-        for (slab, blocks) in slabs.iter_mut().zip(blocks.chunks(2)) {
-            for (j, block) in blocks.iter().enumerate() {
-                slab.d[j][r] = half_at(block, 0);
-                slab.q[j][r] = core::array::from_fn(|i| block[2 + i] as i8);
-            }
-        }
+        put_blocks::<34, _>(file_row, slabs, |slab, j, block| {
+            slab.d[j][r] = half_at(block, 0);
+            put::<32, _>(bytes_at(block, 2), &mut slab.q[j][r]);
+        });
     }
 
     neon_twins!(q8_0);

@@ -6,7 +6,6 @@ use crate::activations::{Activations, FloatChunk, QuantPair, TILE};
 use crate::arena::{Arena, OutOfMemory};
 use crate::lanes::{F32x4, flat};
 use crate::matrix::{Error, Kernels};
-use crate::parallel::Serial;
 use crate::scalar::quantize::{copy_floats, quantize};
 use crate::{GgmlType, Matrix};
 
@@ -68,7 +67,7 @@ fn compare(
     };
     let bytes = arena.slice::<u8>(ROWS * matrix.file_row_bytes())?;
     fill_weights(ggml_type, bytes, random);
-    let packed = matrix.pack(0, bytes, &Serial::new());
+    let packed = matrix.pack(0, bytes);
     let as_floats = dequantised(arena, &matrix)?;
     for (_, comparison) in comparisons.iter_mut() {
         comparison.value(packed.is_ok());
@@ -137,7 +136,7 @@ fn dequantised<'a>(arena: &mut Arena<'a>, matrix: &Matrix<'_>) -> Result<Matrix<
             bytes.copy_from_slice(&weight.to_le_bytes());
         }
     }
-    let packed = floats.pack(0, bytes, &Serial::new());
+    let packed = floats.pack(0, bytes);
     assert_eq!(packed, Ok(()), "floats have no scales");
     Ok(floats)
 }

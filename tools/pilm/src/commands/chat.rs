@@ -6,12 +6,14 @@ use std::fs::File;
 use std::io::{self, IsTerminal, Read, Write};
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
+use std::sync::LazyLock;
 use std::sync::mpsc::{Receiver, TryRecvError, channel};
 use std::thread;
 use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};
 
 use anyhow::{Context, Result};
 use console::session::{self, BoardFacts, Health, ModelFile, Platform, Serial};
+use llm::engine::Timer;
 use llm::source::ModelSource;
 use ops::arena::Line;
 use ops::parallel::Cores;
@@ -107,6 +109,11 @@ impl Platform for Host {
 
     fn now_us(&self) -> u64 {
         self.started.elapsed().as_micros() as u64
+    }
+
+    fn timer(&self) -> Timer {
+        static START: LazyLock<Instant> = LazyLock::new(Instant::now);
+        || START.elapsed().as_micros() as u64
     }
 
     fn cores(&self, n: Option<usize>) -> &dyn Cores {

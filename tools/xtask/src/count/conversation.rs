@@ -23,7 +23,7 @@ const SIGN_OF_LIFE: Duration = Duration::from_secs(60);
 pub struct Conversation<'v> {
     voice: Voice,
     name: &'v str,
-    session: Session,
+    pub(super) session: Session,
     held: usize,
     progress: Progress,
 }
@@ -153,7 +153,7 @@ fn ordinary_id(i: usize) -> usize {
     1000 + (i * 7919) % 40_000
 }
 
-fn number(done: &Value, part: &str, field: &str) -> Result<f64> {
+pub(super) fn number(done: &Value, part: &str, field: &str) -> Result<f64> {
     done[part][field]
         .as_f64()
         .with_context(|| format!("the answer has no {part}.{field}: {done}"))

@@ -8,7 +8,6 @@ use crate::arena::{Arena, Line, OutOfMemory};
 use crate::dispatch;
 use crate::lanes::{F32x4, flat};
 use crate::matrix::{Error, Kernels};
-use crate::parallel::Serial;
 use crate::scalar::attention::{KvF16, KvF32, KvFormat, KvI8, partial_len};
 use crate::scalar::rope::RopeStyle;
 use crate::{GgmlType, Matrix};
@@ -116,7 +115,7 @@ fn new_layer<'a>(arena: &mut Arena<'a>, seed: u64) -> Result<Layer<'a>, OutOfMem
             Err(Error::OutOfMemory(error)) => return Err(error),
             Err(error) => unreachable!("floats are supported: {error}"),
         };
-        let packed = matrix.pack(0, bytes, &Serial::new());
+        let packed = matrix.pack(0, bytes);
         assert_eq!(packed, Ok(()), "floats have no scales");
         matrices[index] = Some(matrix);
         plain[index] = weights;

@@ -8,7 +8,6 @@ use crate::dispatch::{copy_floats, quantize};
 use crate::float::f32_to_f16;
 use crate::lanes::{F32x4, flat};
 use crate::matrix::{Error, Kernels};
-use crate::parallel::Serial;
 use crate::{GgmlType, Matrix};
 
 /// Row lengths of SmolLM2-135M (width and hidden width).
@@ -87,7 +86,7 @@ impl<'a> Product<'a> {
         };
         let bytes = arena.slice::<u8>(ROWS * matrix.file_row_bytes())?;
         weights(bytes);
-        let packed = matrix.pack(0, bytes, &Serial::new());
+        let packed = matrix.pack(0, bytes);
         assert_eq!(packed, Ok(()), "the weights have finite scales");
         Ok(Product {
             kernels,

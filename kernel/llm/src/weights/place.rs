@@ -1,0 +1,159 @@
+//! A tensor's place in memory, filled from front to back as its bytes come in.
+
+use alloc::string::String;
+
+use ops::arena::Arena;
+use ops::float::{bf16_to_f32, f16_to_f32};
+use ops::lanes::{F32x4, flat_mut};
+use ops::matrix::{self, Packing};
+use ops::packed::GROUP;
+use ops::{GgmlType, Matrix};
+
+use super::{Kind, LoadError, Spec, Tensor};
+use crate::gguf::TensorInfo;
+
+/// A tensor on its way from the file into memory.
+pub(super) struct Place<'w, 'a> {
+    spec: &'w Spec,
+    tensor: &'w TensorInfo<'w>,
+    memory: Memory<'a>,
+    /// Bytes of the tensor that were taken.
+    taken_bytes: u64,
+}
+
+enum Memory<'a> {
+    Vector(&'a mut [F32x4]),
+    Matrix(Matrix<'a>),
+}
+
+impl<'w, 'a> Place<'w, 'a> {
+    /// Room for `tensor`.
+    ///
+    /// # Errors
+    /// The arena is too small.
+    pub(super) fn new(
+        spec: &'w Spec,
+        tensor: &'w TensorInfo<'w>,
+        arena: &mut Arena<'a>,
+    ) -> Result<Self, LoadError> {
+        let memory = match spec.kind {
+            Kind::Vector => Memory::Vector(arena.slice(F32x4::count(spec.cols))?),
+            Kind::Matrix => Memory::Matrix(
+                Matrix::new(arena, tensor.ggml_type, spec.rows, spec.cols)
+                    .map_err(|error| refused(spec, error))?,
+            ),
+        };
+        Ok(Place {
+            spec,
+            tensor,
+            memory,
+            taken_bytes: 0,
+        })
+    }
+
+    /// Length of the tensor in the file.
+    pub(super) fn len_bytes(&self) -> u64 {
+        self.tensor.len_bytes
+    }
+
+    /// Place in the file of the first byte that was not taken yet.
+    pub(super) fn next(&self) -> u64 {
+        self.tensor.offset_bytes + self.taken_bytes
+    }
+
+    /// How many bytes were not taken yet.
+    pub(super) fn missing_bytes(&self) -> u64 {
+        self.tensor.len_bytes - self.taken_bytes
+    }
+
+    /// What is taken as a whole: a group of rows, or a vector.
+    pub(super) fn unit_bytes(&self) -> usize {
+        let unit = match &self.memory {
+            Memory::Vector(_) => self.tensor.len_bytes as usize,
+            Memory::Matrix(matrix) => GROUP * matrix.file_row_bytes(),
+        };
+        unit.min(self.tensor.len_bytes as usize)
+    }
+
+    /// How many of the `available` bytes from [`Place::next`] on can be taken.
+    pub(super) fn takes(&self, available: u64) -> u64 {
+        if available >= self.missing_bytes() {
+            self.missing_bytes()
+        } else {
+            let unit = self.unit_bytes() as u64;
+            available / unit * unit
+        }
+    }
+
+    /// Takes `bytes`, as many as [`Place::takes`] said: a vector at once; rows are then to be packed.
+    ///
+    /// # Errors
+    /// A vector's value that is no number.
+    pub(super) fn take<'p>(
+        &'p mut self,
+        bytes: &'p [u8],
+    ) -> Result<Option<Packing<'p>>, LoadError> {
+        let from_bytes = self.taken_bytes as usize;
+        self.taken_bytes += bytes.len() as u64;
+        match &mut self.memory {
+            Memory::Vector(lanes) => {
+                widen(self.tensor.ggml_type, bytes, flat_mut(lanes)).map_err(|NotFinite| {
+                    LoadError::NotFinite {
+                        tensor: self.spec.name.clone(),
+                    }
+                })?;
+                Ok(None)
+            }
+            Memory::Matrix(matrix) => {
+                let first_row = from_bytes / matrix.file_row_bytes();
+                Ok(Some(matrix.packing(first_row, bytes)))
+            }
+        }
+    }
+
+    /// What is wrong with the matrix, in the file's words.
+    pub(super) fn refused(&self, error: matrix::Error) -> LoadError {
+        refused(self.spec, error)
+    }
+
+    /// The tensor by its name.
+    pub(super) fn into_tensor(self) -> (String, Tensor<'a>) {
+        let tensor = match self.memory {
+            Memory::Vector(lanes) => Tensor::Vector(lanes, self.spec.cols),
+            Memory::Matrix(matrix) => Tensor::Matrix(matrix),
+        };
+        (self.spec.name.clone(), tensor)
+    }
+}
+
+fn refused(spec: &Spec, error: matrix::Error) -> LoadError {
+    match error {
+        matrix::Error::UnsupportedType(ggml_type) => LoadError::UnsupportedType {
+            tensor: spec.name.clone(),
+            ggml_type,
+        },
+        matrix::Error::OutOfMemory(e) => LoadError::OutOfMemory(e),
+        matrix::Error::BadScale { row } => LoadError::BadScale {
+            tensor: spec.name.clone(),
+            row,
+        },
+    }
+}
+
+/// A value is infinite or no number.
+struct NotFinite;
+
+fn widen(ggml_type: GgmlType, bytes: &[u8], values: &mut [f32]) -> Result<(), NotFinite> {
+    let numbers = bytes.chunks_exact(ggml_type.block_bytes());
+    for (value, b) in values.iter_mut().zip(numbers) {
+        *value = match ggml_type {
+            GgmlType::F16 => f16_to_f32(u16::from_le_bytes([b[0], b[1]])),
+            GgmlType::BF16 => bf16_to_f32(u16::from_le_bytes([b[0], b[1]])),
+            _ => f32::from_le_bytes([b[0], b[1], b[2], b[3]]),
+        };
+        if !value.is_finite() {
+            return Err(NotFinite);
+        }
+    }
+    Ok(())
+}

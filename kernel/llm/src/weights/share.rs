@@ -1,0 +1,85 @@
+//! One core's share of a chunk: bytes to take the checksum of, rows to pack.
+
+use alloc::vec::Vec;
+use core::ops::Range;
+
+use ops::crc32c::Crc32c;
+use ops::matrix::{self, Packing};
+
+use super::chunk::Chunk;
+use crate::engine::Timer;
+
+/// What one core does with a chunk, and what came of it.
+#[derive(Default)]
+pub(super) struct Share<'c> {
+    checked: Range<u64>,
+    bytes: &'c [u8],
+    packings: Vec<(usize, Packing<'c>)>,
+    outcome: Outcome,
+}
+
+/// What came of a [`Share`].
+#[derive(Default)]
+pub(super) struct Outcome {
+    /// CRC-32C of these bytes of the file.
+    pub checked: Range<u64>,
+    pub crc32c: u32,
+    /// The first tensor that is damaged, by its number, and how.
+    pub damaged: Option<(usize, matrix::Error)>,
+    pub pack_us: u64,
+    pub checksum_us: u64,
+}
+
+impl<'c> Share<'c> {
+    /// Shares for `n` cores.
+    pub(super) fn of(n: usize) -> Vec<Share<'c>> {
+        (0..n).map(|_| Share::default()).collect()
+    }
+
+    /// Deals the rows of tensor number `tensor` out.
+    pub(super) fn deal_rows(shares: &mut [Share<'c>], tensor: usize, packing: Packing<'c>) {
+        let (n, groups) = (shares.len(), packing.groups());
+        let mut rest = packing;
+        for (i, share) in shares.iter_mut().enumerate() {
+            let (mine, others) = rest.split_at(groups * (i + 1) / n - groups * i / n);
+            share.packings.push((tensor, mine));
+            rest = others;
+        }
+    }
+
+    /// Deals the bytes of `chunk` from place `from` of the file on out, for their checksum.
+    pub(super) fn deal_bytes(shares: &mut [Share<'c>], chunk: &'c Chunk<'_>, from: u64) {
+        let end = chunk.range().end;
+        let len = end.saturating_sub(from);
+        let n = shares.len() as u64;
+        for (share, i) in shares.iter_mut().zip(0..) {
+            share.checked = end - len + len * i / n..end - len + len * (i + 1) / n;
+            share.bytes = chunk.bytes(share.checked.clone());
+        }
+    }
+
+    /// Does it.
+    pub(super) fn work(&mut self, timer: Timer) {
+        let started = timer();
+        let mut crc = Crc32c::new();
+        crc.update(self.bytes);
+        let checked = timer();
+        let mut damaged = None;
+        for (tensor, packing) in self.packings.drain(..) {
+            let result = packing.run().map_err(|error| (tensor, error));
+            damaged = damaged.or(result.err());
+        }
+        self.outcome = Outcome {
+            checked: self.checked.clone(),
+            crc32c: crc.value(),
+            damaged,
+            pack_us: timer().saturating_sub(checked),
+            checksum_us: checked.saturating_sub(started),
+        };
+    }
+
+    /// What came of it.
+    pub(super) fn outcome(self) -> Outcome {
+        self.outcome
+    }
+}
