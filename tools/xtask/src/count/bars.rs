@@ -65,7 +65,8 @@ pub fn table(lines: &Lines) -> String {
         .to_owned();
     for peer in &PEERS {
         for (what, figure) in lines.iter() {
-            if let Some(row) = row(peer, what, figure) {
+            // the bytes are the same at every position: once
+            if let Some(row) = row(peer, what, figure).filter(|row| !table.contains(row)) {
                 table.push_str(&row);
             }
         }
@@ -178,6 +179,7 @@ mod tests {
         let table = table(&lines(&[
             "decode q8_0 pos16: 45.4 M",
             "decode q8_0 pos1024: 64.0 M",
+            "work q8_0 pos16 core 0 of 1: 7 rows, 3 attention blocks, 11 barriers, 142.88 MB of tensors",
             "work q8_0 pos1024 core 0 of 1: 7 rows, 9 attention blocks, 11 barriers, 142.88 MB of tensors",
         ]));
         let rows: Vec<_> = table.lines().skip(2).collect();

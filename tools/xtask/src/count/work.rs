@@ -194,6 +194,9 @@ impl Work {
                 100.0 * self.row_spread(),
                 100.0 * self.block_spread()
             ));
+            if !self.has_many_blocks() {
+                sum.push_str(" (too few to share)");
+            }
         }
         all.push(lines::work(name, position, &format!("sum over {n}"), &sum));
         all
@@ -261,6 +264,8 @@ mod tests {
     fn few_blocks_need_not_be_even() {
         let cores = [core(100, 3), core(100, 3), core(100, 3), core(100, 2)];
         assert_eq!(misses(&cores), [""; 0]);
+        let lines = Work::new(&cores, 4, &FACTS).unwrap().lines("q8_0", 16);
+        assert!(lines[4].ends_with("36.4 % in attention blocks (too few to share)"));
     }
 
     #[test]
