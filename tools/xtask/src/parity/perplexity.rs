@@ -149,8 +149,8 @@ impl Noise {
         format!(
             "\nThe two Q8_0 runs differ in the rounding of keys and values, far below that of the activations, and\n\
              are otherwise one computation. Paired over the chunks, KL with f16 less KL with f32 is\n\
-             {:+.6} ± {:.6}, the difference of top 1 {:+.5} ± {:.5}. So one run's KL has a noise of about\n\
-             {:.6} from the luck of rounding, whatever the text.\n\n",
+             {:+.6} ± {:.6}, the difference of top 1 {:+.5} ± {:.5}. So one run's KL has a noise of\n\
+             {:.6} at least from the luck of rounding, whatever the text.\n\n",
             kl.0,
             kl.1,
             same_top1.0,
