@@ -330,7 +330,8 @@ def int8(x):
 
 def rounding(f32_path, q8_0_path, out, runs=8, noise=1e-6):
     """Distance from fp32 of Q8_0 weights and int8 activations, over `runs` runs in which the input
-    of each product is moved by `noise`: no error, but other ties and other roundings."""
+    of each product is moved by `noise`: no error, but other ties and other roundings. Printed as a
+    table; the worst of each prompt goes into `golden.json`."""
     right, _ = read_gguf(f32_path)
     coarse, _ = read_gguf(q8_0_path)
     for module in coarse.modules():
@@ -340,10 +341,11 @@ def rounding(f32_path, q8_0_path, out, runs=8, noise=1e-6):
     print("| prompt | tokens | KL, mean ± deviation | KL, greatest | argmax equal "
           "| greatest margin of another token |")
     print("|---|---|---|---|---|---|", flush=True)
-    for item in json.loads((out / "golden.json").read_text())["items"]:
+    golden = json.loads((out / "golden.json").read_text())
+    for item in golden["items"]:
         print("rounding:", item["name"], file=sys.stderr, flush=True)
         n, greedy = len(item["ids"]), torch.tensor(item["greedy_ids"])
-        margins = torch.tensor(item["greedy_margin"])
+        margins = torch.tensor(item["greedy_margin"], dtype=torch.float64)
         ids = torch.tensor([item["ids"] + item["greedy_ids"][:-1]])
         base = torch.log_softmax(right(ids).logits[0, :n].double(), -1)
         divergences, equal, margin_of_other = [], [], 0.0
@@ -358,6 +360,8 @@ def rounding(f32_path, q8_0_path, out, runs=8, noise=1e-6):
         kl, deviation = np.mean(divergences), np.std(divergences, ddof=1)
         print(f"| {item['name']} | {n} | {kl:.5f} ± {deviation:.5f} | {max(divergences):.5f} "
               f"| {min(equal)} to {max(equal)} | {margin_of_other:.3f} |", flush=True)
+        item["rounding"] = {"greatest_margin": margin_of_other, "least_argmax_equal": min(equal)}
+    write_json(out / "golden.json", golden)
 
 
 def main():

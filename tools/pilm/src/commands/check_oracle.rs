@@ -137,7 +137,7 @@ fn check(
         }
         if let Some(kl) = report
             .kl
-            .filter(|_| report.n_tokens >= gates.min_tokens && gates.max_kl.is_some())
+            .filter(|_| report.n_tokens >= Gates::KL_MIN_TOKENS && gates.max_kl.is_some())
         {
             (0..report.n_tokens).for_each(|_| pooled.add(kl));
         }

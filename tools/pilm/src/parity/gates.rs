@@ -3,25 +3,27 @@
 use crate::decoder::Decoder;
 use crate::metrics::{Mean, argmax, kl_divergence, max_difference, nll};
 
-use super::golden::Prompt;
+use super::golden::{Prompt, Rounding};
 
 /// Limits. A limit that is absent is not checked.
 #[derive(Clone, Copy, Debug)]
 pub struct Gates {
     /// Greatest difference of a stored logit.
     pub max_logit_difference: Option<f64>,
-    /// Share of positions whose greatest logit is the same token, on prompts of at least
-    /// `min_tokens` tokens.
+    /// Share of positions whose greatest logit is the same token.
     pub min_argmax_share: f64,
-    /// Shorter prompts have too few positions for a share or a mean.
-    pub min_tokens: usize,
     /// Greedy tokens may differ only from a place where the two best were this close.
     pub max_margin_at_divergence: f64,
-    /// Mean divergence from the base run on prompts of at least `min_tokens` tokens.
+    /// Mean divergence from the base run on prompts of at least [`Gates::KL_MIN_TOKENS`] tokens.
     pub max_kl: Option<f64>,
+    /// Whether a prompt's [`Rounding`] widens the limits of share and margin to its own.
+    pub allows_rounding: bool,
 }
 
 impl Gates {
+    /// Shorter prompts have too few positions for a mean.
+    pub const KL_MIN_TOKENS: usize = 80;
+
     /// Greatest mean divergence over all positions of the long prompts together.
     pub const MAX_POOLED_KL: f64 = 0.0105;
 
@@ -29,24 +31,25 @@ impl Gates {
     pub const EXACT: Gates = Gates {
         max_logit_difference: Some(2e-3),
         min_argmax_share: 1.0,
-        min_tokens: 1,
         max_margin_at_divergence: 0.0,
         max_kl: None,
+        allows_rounding: false,
     };
 
     /// For Q8_0 weights with int8 activations: equal where the stored results are not a toss-up.
     ///
     /// How far a correct engine is from the stored results is luck to a degree. An emulation in
     /// eight runs that differ by 1e-6 in the inputs of each product (`oracle/make.py rounding`, whose
-    /// table is in `docs/parity.md`) takes another greedy token at margins up to 0.83, has the same
-    /// argmax at 21 or 22 of the 23 positions of one prompt, and a mean divergence of 0.0032 to
-    /// 0.0065 on prompts of 80 tokens and more. Mistakes show as 0.09 and more.
+    /// table is in `docs/parity.md`) takes another greedy token at margins up to 0.83 on one prompt,
+    /// and has 21 of the 23 argmaxes of another; a prompt's own emulation therefore counts where it
+    /// is worse than the limits here. Its mean divergence is 0.0032 to 0.0065 on the prompts of 80
+    /// tokens and more, and 0.0108 ± 0.0005 on one of other prompts. Mistakes show as 0.09 and more.
     pub const Q8_0: Gates = Gates {
         max_logit_difference: None,
         min_argmax_share: 0.9155,
-        min_tokens: 80,
-        max_margin_at_divergence: 0.9,
+        max_margin_at_divergence: 0.3,
         max_kl: Some(0.0125),
+        allows_rounding: true,
     };
 }
 
@@ -69,6 +72,8 @@ pub struct PromptReport {
     pub margin_at_divergence: Option<f64>,
     /// Mean divergence from the base run.
     pub kl: Option<f64>,
+    /// What rounding alone does on this prompt, where it has been emulated.
+    pub rounding: Option<Rounding>,
 }
 
 impl PromptReport {
@@ -80,13 +85,15 @@ impl PromptReport {
         {
             failures.push(format!("a logit differs by {:.2e}", self.logit_difference));
         }
+        let rounding = self.rounding.filter(|_| gates.allows_rounding);
         let share = self.argmax_equal as f64 / self.n_tokens as f64;
-        let long = self.n_tokens >= gates.min_tokens;
-        if long && share < gates.min_argmax_share {
+        let as_rounding = rounding.is_some_and(|r| self.argmax_equal >= r.least_argmax_equal);
+        if share < gates.min_argmax_share && !as_rounding {
             failures.push(format!("argmax agrees at {share:.3} of the positions"));
         }
         if let Some(margin) = self.margin_at_divergence
             && margin > gates.max_margin_at_divergence
+            && rounding.is_none_or(|r| margin > r.greatest_margin)
         {
             let at = self.greedy_equal;
             failures.push(format!(
@@ -94,7 +101,7 @@ impl PromptReport {
             ));
         }
         if let (Some(limit), Some(kl)) = (gates.max_kl, self.kl)
-            && long
+            && self.n_tokens >= Gates::KL_MIN_TOKENS
             && kl > limit
         {
             failures.push(format!("mean KL is {kl:.4}"));
@@ -161,6 +168,7 @@ pub fn compare<D: Decoder, B: Decoder>(
         greedy_equal,
         margin_at_divergence: prompt.greedy_margin.get(greedy_equal).copied(),
         kl: (kl.n() > 0).then(|| kl.mean()),
+        rounding: prompt.rounding,
     })
 }
 
@@ -170,6 +178,7 @@ mod tests {
     use crate::decoder::{Decoder, Recomputing};
     use crate::metrics::{argmax, nll};
     use crate::parity::Prompt;
+    use crate::parity::Rounding;
     use crate::reference::Reference;
     use crate::synth::{Shape, bytes};
     use ops::GgmlType;
@@ -235,21 +244,42 @@ mod tests {
             greedy_equal: 7,
             margin_at_divergence: Some(margin),
             kl: Some(0.005),
+            rounding: None,
         };
         assert_eq!(report(0.1).failures(&Gates::Q8_0), Vec::<String>::new());
-        assert_eq!(report(0.95).failures(&Gates::Q8_0).len(), 1);
+        assert_eq!(report(0.4).failures(&Gates::Q8_0).len(), 1);
         let diverged = PromptReport {
             kl: Some(0.09),
             argmax_equal: 80,
             ..report(0.1)
         };
         assert_eq!(diverged.failures(&Gates::Q8_0).len(), 2);
-        let short = PromptReport {
-            n_tokens: 20,
-            argmax_equal: 18,
-            ..diverged
+    }
+
+    #[test]
+    fn what_rounding_alone_does_is_allowed_to_8_bit_weights_only() {
+        let report = PromptReport {
+            name: "p".into(),
+            n_tokens: 23,
+            logit_difference: 0.0,
+            nll_difference: 0.0,
+            argmax_equal: 20,
+            greedy_equal: 3,
+            margin_at_divergence: Some(0.5),
+            kl: None,
+            rounding: None,
         };
-        assert_eq!(short.failures(&Gates::Q8_0), Vec::<String>::new());
-        assert_eq!(short.failures(&Gates::EXACT).len(), 3);
+        let with = |greatest_margin, least_argmax_equal| PromptReport {
+            rounding: Some(Rounding {
+                greatest_margin,
+                least_argmax_equal,
+            }),
+            ..report.clone()
+        };
+        assert_eq!(report.failures(&Gates::Q8_0).len(), 2);
+        assert_eq!(with(0.5, 20).failures(&Gates::Q8_0), Vec::<String>::new());
+        assert_eq!(with(0.49, 20).failures(&Gates::Q8_0).len(), 1);
+        assert_eq!(with(0.5, 21).failures(&Gates::Q8_0).len(), 1);
+        assert_eq!(with(0.5, 20).failures(&Gates::EXACT).len(), 2);
     }
 }

@@ -32,10 +32,21 @@ pub struct Prompt {
     pub greedy_ids: Vec<u32>,
     /// At each of these the distance of the two greatest logits.
     pub greedy_margin: Vec<f64>,
+    /// What rounding alone does on this prompt, where it has been emulated.
+    pub rounding: Option<Rounding>,
     last_logits_npy: Option<String>,
     /// All logits after the last id, where they are stored.
     #[serde(skip)]
     pub last_logits: Option<Vec<f32>>,
+}
+
+/// The worst of several runs of a correct 8-bit engine, each with other roundings.
+#[derive(Clone, Copy, Debug, Deserialize)]
+pub struct Rounding {
+    /// Greatest margin at which it took another greedy token.
+    pub greatest_margin: f64,
+    /// Fewest positions with the same greatest logit.
+    pub least_argmax_equal: usize,
 }
 
 impl Golden {

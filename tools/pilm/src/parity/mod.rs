@@ -7,4 +7,4 @@ mod golden;
 
 pub use controls::Control;
 pub use gates::{Gates, PromptReport, compare};
-pub use golden::{Golden, Prompt};
+pub use golden::{Golden, Prompt, Rounding};
