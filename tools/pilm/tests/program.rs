@@ -232,6 +232,11 @@ fn bad_input_is_one_clear_line() {
     let model = fs::read(folder.0.join("model.gguf")).unwrap();
     fs::write(folder.0.join("short.gguf"), &model[..model.len() - 100]).unwrap();
     fs::write(folder.0.join("other.gguf"), b"not a model at all").unwrap();
+    fs::write(
+        folder.0.join("text.txt"),
+        "The river ran down. ".repeat(300),
+    )
+    .unwrap();
     for (args, expected) in [
         (&["inspect", "none.gguf"][..], "opening none.gguf"),
         (&["generate", "short.gguf", "--prompt", "x"], "truncated"),
@@ -255,6 +260,14 @@ fn bad_input_is_one_clear_line() {
                 "5.1",
             ],
             "temperature is 5.1; choose a number from 0 to 5",
+        ),
+        (
+            &["ppl", "model.gguf", "text.txt", "--chunks", "0"],
+            "--chunks must be at least 1",
+        ),
+        (
+            &["ppl", "model.gguf", "text.txt", "--context", "513"],
+            "--context must be at most 512: more positions model.gguf does not have",
         ),
     ] {
         let said = folder.refused(args);

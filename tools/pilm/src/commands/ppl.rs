@@ -50,6 +50,7 @@ pub struct Args {
 /// Runs the subcommand.
 pub fn run(args: &Args) -> Result<()> {
     ensure!(args.context >= 4, "--context must be at least 4");
+    ensure!(args.chunks >= 1, "--chunks must be at least 1");
     let name = args.text.display();
     let text = fs::read_to_string(&args.text).with_context(|| format!("reading {name}"))?;
     let kv_types: Vec<Option<KvType>> = match args.kv[..] {
@@ -81,6 +82,14 @@ pub fn run(args: &Args) -> Result<()> {
             .all(|s| vocab_size(s) == vocab_size(&sessions[0])),
         "the models' vocabularies differ in size: they cannot be compared"
     );
+    for (session, (path, _)) in sessions.iter().zip(&all) {
+        let most = session.engine.context_len();
+        ensure!(
+            args.context <= most,
+            "--context must be at most {most}: more positions {} does not have",
+            path.display()
+        );
+    }
     let labels: Vec<Label> = all
         .iter()
         .zip(&sessions)
@@ -193,7 +202,8 @@ impl Csv {
     fn create(path: &Path) -> Result<Csv> {
         let name = path.display().to_string();
         let mut file = File::create(path).with_context(|| format!("creating {name}"))?;
-        writeln!(file, "chunk,model,kv,tokens,nll,base_nll,kl,same_top1")?;
+        writeln!(file, "chunk,model,kv,tokens,nll,base_nll,kl,same_top1")
+            .with_context(|| format!("writing {name}"))?;
         Ok(Csv { file, name })
     }
 
