@@ -92,7 +92,7 @@ impl Sink for ToProgram<'_> {
     }
 }
 
-/// The largest logits, largest first; of equal ones the lower id.
+/// The largest logits, largest first; of equal ones the lower id. A logit that is no number is none of them.
 struct Top {
     best: [(usize, f32); LogitsRequest::MAX_TOP],
     len: usize,
@@ -113,12 +113,9 @@ impl Top {
     }
 
     fn offer(&mut self, id: usize, logit: f32) {
-        if self.len == self.max_len
-            && self
-                .best()
-                .last()
-                .is_some_and(|&(_, least)| logit <= least || logit.is_nan())
-        {
+        let is_full = self.len == self.max_len;
+        let least = self.best().last().filter(|_| is_full);
+        if logit.is_nan() || least.is_some_and(|&(_, least)| logit <= least) {
             return;
         }
         let at = self
@@ -147,5 +144,22 @@ mod tests {
             sorted.truncate(k);
             prop_assert_eq!(top.best(), sorted.as_slice());
         }
+    }
+
+    #[test]
+    fn what_is_no_number_is_left_out() {
+        for max_len in 1..=4 {
+            let mut top = Top::new(max_len);
+            let logits = [f32::NAN, 1.0, f32::NAN, 3.0, f32::INFINITY, f32::NAN, 2.0];
+            logits
+                .iter()
+                .enumerate()
+                .for_each(|(id, &logit)| top.offer(id, logit));
+            let sorted = [(4, f32::INFINITY), (3, 3.0), (6, 2.0), (1, 1.0)];
+            assert_eq!(top.best(), &sorted[..max_len]);
+        }
+        let mut top = Top::new(3);
+        top.offer(0, f32::NAN);
+        assert!(top.best().is_empty());
     }
 }
