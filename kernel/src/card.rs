@@ -10,6 +10,7 @@ use alloc::boxed::Box;
 use alloc::vec::Vec;
 use core::fmt;
 
+use console::session::Concern;
 use drivers::mmio::Mmio;
 use drivers::property::ClockId;
 use drivers::sd::adma::Table;
@@ -121,11 +122,11 @@ impl Slot {
     }
 
     /// Lets `read` read the model `name`, and compares its checksum if there is one on the card and
-    /// `read` has gone through the file.
+    /// `read` is concerned with the whole file.
     pub fn read_model(
         &mut self,
         name: &str,
-        read: &mut dyn FnMut(&mut dyn ModelSource),
+        read: &mut dyn FnMut(&mut dyn ModelSource) -> Concern,
     ) -> Result<(), Error> {
         let result = self.read_and_compare(name, read);
         self.unless_it_failed(result)
@@ -134,7 +135,7 @@ impl Slot {
     fn read_and_compare(
         &mut self,
         name: &str,
-        read: &mut dyn FnMut(&mut dyn ModelSource),
+        read: &mut dyn FnMut(&mut dyn ModelSource) -> Concern,
     ) -> Result<(), Error> {
         let expected = self.checksum_of(name)?;
         let volume = self.volume()?;
@@ -151,13 +152,9 @@ impl Slot {
             }
             Some(_) => {
                 let mut checked = Checked::new(&mut source);
-                read(&mut checked);
-                // Whoever has read so much has loaded the model; the rest is padding.
-                let rest = checked.len_bytes() / 16 + (64 << 10);
-                if checked.unread_bytes() <= rest {
-                    checked.finish().ok()
-                } else {
-                    None
+                match read(&mut checked) {
+                    Concern::Whole => checked.finish().ok(),
+                    Concern::Pieces => None,
                 }
             }
         };

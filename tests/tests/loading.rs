@@ -1,5 +1,6 @@
 //! A model of several chunks: core 0 reads while the others pack and take its checksum.
 
+use llm::gguf::Gguf;
 use ops::GgmlType;
 use ops::crc32c::Crc32c;
 use pilm::synth::{self, Shape};
@@ -23,6 +24,35 @@ fn shape() -> Shape {
 
 const IDS: [u32; 4] = [5, 6, 7, 300];
 const REPLY: Duration = Duration::from_secs(20);
+
+/// A scale that is no number stops a load half-way: with a checksum the file is told to be damaged, and
+/// without one what is wrong in it.
+#[test]
+fn damage_that_stops_a_load_is_told_from_a_file_badly_made() {
+    let mut model = synth::bytes(&Shape::llama_tied(), GgmlType::Q8_0);
+    let mut crc = Crc32c::new();
+    crc.update(&model);
+    let gguf = Gguf::parse(&model, model.len() as u64).expect("a sound header");
+    let tensor = gguf.tensor("blk.0.attn_q.weight").expect("a layer");
+    let scale = tensor.offset_bytes as usize;
+    model[scale..scale + 2].copy_from_slice(&0x7C00u16.to_le_bytes());
+    let card = Card::with(&[
+        CardFile::bytes("Copied.gguf", model.clone()),
+        CardFile::bytes("Copied.gguf.crc32c", format!("{:08x}\n", crc.value())),
+        CardFile::bytes("Made.gguf", model),
+    ]);
+    let mut pi = boot(&card);
+    let mut refused = |name| {
+        pi.ask(json!({"op": "load", "name": name}))
+            .expect_err("it has an infinite scale")
+            .to_string()
+    };
+    let copied = refused("Copied.gguf");
+    assert!(copied.contains("CRC-32C"), "{copied}");
+    let made = refused("Made.gguf");
+    assert!(made.contains("blk.0.attn_q.weight"), "{made}");
+    assert_clean_log(&mut pi);
+}
 
 #[test]
 fn four_cores_pack_and_check_what_the_first_one_reads() {

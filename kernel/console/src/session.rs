@@ -27,6 +27,6 @@ mod shell;
 
 pub use model::Model;
 pub use platform::{
-    BoardFacts, CoreCounts, Health, MAX_CORES, ModelFile, Phase, Platform, Serial, Window,
+    BoardFacts, Concern, CoreCounts, Health, MAX_CORES, ModelFile, Phase, Platform, Serial, Window,
 };
 pub use shell::{Exit, run};

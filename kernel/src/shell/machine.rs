@@ -6,7 +6,7 @@ use core::cell::RefCell;
 use core::ops::Range;
 
 use boot::{hint, layout};
-use console::session::{self, BoardFacts, Health, ModelFile, Phase};
+use console::session::{self, BoardFacts, Concern, Health, ModelFile, Phase};
 use drivers::clock::Clock as _;
 use drivers::pl011;
 use drivers::property::ClockId;
@@ -167,7 +167,7 @@ impl session::Platform for Machine {
     fn read_model(
         &self,
         name: &str,
-        read: &mut dyn FnMut(&mut dyn ModelSource),
+        read: &mut dyn FnMut(&mut dyn ModelSource) -> Concern,
     ) -> Result<(), card::Error> {
         self.slot.borrow_mut().read_model(name, read)
     }

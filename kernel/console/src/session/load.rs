@@ -3,7 +3,7 @@
 use super::banner;
 use super::events::Events;
 use super::info::ModelFacts;
-use super::platform::{ModelFile, Platform};
+use super::platform::{Concern, ModelFile, Platform};
 use super::screen::{Size, say};
 use super::seat::Seat;
 use super::shell::{Asked, Shell};
@@ -115,7 +115,10 @@ pub(super) fn find<P: Platform>(
     let files = platform.models().map_err(FindError::Card)?;
     let file = pick(name, files)?;
     let mut described = Ok(ModelFacts::default());
-    let read = platform.read_model(&file, &mut |source| described = describe(source, &file));
+    let read = platform.read_model(&file, &mut |source| {
+        described = describe(source, &file);
+        Concern::Pieces
+    });
     match (read, described) {
         (Err(error), _) => Err(FindError::Card(error)),
         (Ok(()), Err(error)) => Err(FindError::Unusable { file, error }),
@@ -261,6 +264,12 @@ fn open<'e, P: Platform>(
         seat = ram
             .take()
             .map(|ram| sit_down(shell, ram, source, file, progress));
+        match &seat {
+            Some(Ok(_) | Err(LoadError::BadScale { .. } | LoadError::NotFinite { .. })) => {
+                Concern::Whole
+            }
+            _ => Concern::Pieces,
+        }
     });
     match (read, seat) {
         (Err(error), _) => Err(FindError::Card(error)),

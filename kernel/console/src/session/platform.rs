@@ -114,6 +114,15 @@ pub struct Window {
     pub cores: Option<[CoreCounts; MAX_CORES]>,
 }
 
+/// What of a model file matters to its reader.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Concern {
+    /// Pieces, and what they say: a header.
+    Pieces,
+    /// All of it: it is used, or something in it is no number.
+    Whole,
+}
+
 /// The machine.
 pub trait Platform {
     /// What goes wrong with the card, in one line that says what to do.
@@ -153,11 +162,12 @@ pub trait Platform {
     /// Opens a model file and hands it to `read`, once.
     ///
     /// # Errors
-    /// There is no such file, or the card failed, whatever `read` made of that.
+    /// There is no such file, or the card failed, whatever `read` made of that; or `read` has returned
+    /// [`Concern::Whole`] and the file is not what its checksum says.
     fn read_model(
         &self,
         name: &str,
-        read: &mut dyn FnMut(&mut dyn ModelSource),
+        read: &mut dyn FnMut(&mut dyn ModelSource) -> Concern,
     ) -> Result<(), Self::CardError>;
     /// The text of `pilm.txt`, if the card has one.
     ///

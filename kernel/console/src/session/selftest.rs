@@ -4,7 +4,7 @@
 //! model loaded, pieces of its file are read twice, and the work of each core is counted.
 
 use super::events::Events;
-use super::platform::Platform;
+use super::platform::{Concern, Platform};
 use super::screen::say;
 use super::seat::Seat;
 use super::shell::Shell;
@@ -186,6 +186,7 @@ impl<P: Platform> Shell<'_, P> {
             }
             let [first, second] = sums;
             check.error += first.iter().zip(second).filter(|&(a, b)| *a != b).count() as f64;
+            Concern::Pieces
         });
         match read {
             Ok(()) => Some(check),

@@ -1,6 +1,6 @@
 //! A board without hardware: a scripted serial line, model files in memory, one core.
 
-use console::session::{BoardFacts, Exit, Health, ModelFile, Platform, Serial, run};
+use console::session::{BoardFacts, Concern, Exit, Health, ModelFile, Platform, Serial, run};
 use llm::engine::Timer;
 use llm::source::ModelSource;
 use ops::arena::Line;
@@ -159,7 +159,7 @@ impl Platform for Board {
     fn read_model(
         &self,
         name: &str,
-        read: &mut dyn FnMut(&mut dyn ModelSource),
+        read: &mut dyn FnMut(&mut dyn ModelSource) -> Concern,
     ) -> Result<(), NoCard> {
         let files = self.files.as_ref().ok_or(NoCard)?;
         let (_, bytes) = files

@@ -12,7 +12,7 @@ use std::thread;
 use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};
 
 use anyhow::{Context, Result};
-use console::session::{self, BoardFacts, Health, ModelFile, Platform, Serial};
+use console::session::{self, BoardFacts, Concern, Health, ModelFile, Platform, Serial};
 use llm::engine::Timer;
 use llm::source::ModelSource;
 use ops::arena::Line;
@@ -136,7 +136,7 @@ impl Platform for Host {
     fn read_model(
         &self,
         _name: &str,
-        read: &mut dyn FnMut(&mut dyn ModelSource),
+        read: &mut dyn FnMut(&mut dyn ModelSource) -> Concern,
     ) -> Result<(), FileError> {
         read(&mut FileSource::open(&self.path).map_err(FileError::Model)?);
         Ok(())
