@@ -209,7 +209,7 @@ tokens are close.
 ";
 
 const ROUNDING: &str = "
-How much is the luck of rounding shows a correct 8-bit engine emulated in torch, in eight runs in
+How much of that is the luck of rounding, an emulation in torch shows: a correct 8-bit engine in eight runs in
 which the inputs of each product are moved by 1e-6: no error, but other ties and other roundings. Its
 greedy tokens are taken at every position of the right ones, not only up to the first other one.
 
