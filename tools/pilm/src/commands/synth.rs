@@ -3,8 +3,7 @@
 use std::path::PathBuf;
 
 use anyhow::{Result, ensure};
-use ops::GgmlType;
-use pilm::synth::{Shape, q4_k_m, write_mixed};
+use pilm::synth::{Shape, TYPES, q4_k_m, write_mixed};
 
 use super::output::write_model;
 
@@ -60,21 +59,6 @@ impl ShapeArg {
         }
     }
 }
-
-/// Types that can be made for a synthetic model.
-const TYPES: [GgmlType; 11] = [
-    GgmlType::F32,
-    GgmlType::F16,
-    GgmlType::BF16,
-    GgmlType::Q8_0,
-    GgmlType::Q4_0,
-    GgmlType::Q4_1,
-    GgmlType::Q5_0,
-    GgmlType::Q5_1,
-    GgmlType::Q4_K,
-    GgmlType::Q5_K,
-    GgmlType::Q6_K,
-];
 
 /// Runs the subcommand.
 pub fn run(args: &Args) -> Result<()> {

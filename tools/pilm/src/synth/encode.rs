@@ -11,6 +11,21 @@ use ops::GgmlType;
 
 use crate::quantize::quantize;
 
+/// Types that can be made for a synthetic model.
+pub const TYPES: [GgmlType; 11] = [
+    GgmlType::F32,
+    GgmlType::F16,
+    GgmlType::BF16,
+    GgmlType::Q8_0,
+    GgmlType::Q4_0,
+    GgmlType::Q4_1,
+    GgmlType::Q5_0,
+    GgmlType::Q5_1,
+    GgmlType::Q4_K,
+    GgmlType::Q5_K,
+    GgmlType::Q6_K,
+];
+
 /// Appends `values` in `ggml_type` to `out`; false for a type that is not made here.
 ///
 /// # Panics

@@ -12,7 +12,7 @@ mod random;
 mod shape;
 mod vocabulary;
 
-pub use encode::encode;
+pub use encode::{TYPES, encode};
 pub use model::{bytes, q4_k_m, write, write_mixed};
 pub use random::SplitMix64;
 pub use shape::{Architecture, Shape};
