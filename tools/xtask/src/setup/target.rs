@@ -73,6 +73,7 @@ fn advice() -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::workspace::root;
 
     #[test]
     fn the_advice_names_the_command() {
@@ -83,5 +84,13 @@ mod tests {
     fn a_rustup_that_fails_is_told_from_none() {
         assert!(unavailable(true).starts_with("rustup could not"));
         assert!(unavailable(false).starts_with("There is no rustup"));
+    }
+
+    #[test]
+    fn no_file_pins_a_toolchain() {
+        // its targets or components would have to be downloaded before cargo starts, on every machine
+        for name in ["rust-toolchain", "rust-toolchain.toml"] {
+            assert!(!root().join(name).exists(), "{name}");
+        }
     }
 }
