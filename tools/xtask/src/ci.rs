@@ -4,6 +4,8 @@ use crate::voice::Voice;
 use crate::workspace::{TARGET, cargo};
 use crate::{audit, firmware, reproduce, setup, size, test};
 use anyhow::{Context, Result, ensure};
+use clap::Args;
+use clap::builder::PossibleValuesParser;
 use std::env;
 use std::process::Command;
 use std::time::Instant;
@@ -19,15 +21,72 @@ const HOST_PACKAGES: [&str; 5] = ["pilm", "qemu", "stdout", "tests", "xtask"];
 const QUESTION: &str = "What is gravity?";
 const ANSWER: &str = "Gravity is a fundamental concept in physics that describes the curvature of spacetime caused by the presence of mass. It's a";
 
-/// Runs every check; the first failure ends it.
+/// A named check.
+type Part = (&'static str, fn(Voice) -> Result<()>);
+
+/// What `ci` runs, in this order; `test` is README's command.
+const PARTS: [Part; 9] = [
+    ("setup", |_| setup::setup()),
+    ("format", format),
+    ("lint", lint),
+    ("doc", doc),
+    ("size", |voice| size::check(voice, &firmware::build(voice)?)),
+    ("audit", |_| audit::audit()),
+    ("reproduce", |voice| {
+        reproduce::check(voice, &firmware::build(voice)?)
+    }),
+    ("test", |_| test::test()),
+    ("ask", ask_the_real_model),
+];
+
+/// What to run.
+#[derive(Args, Debug)]
+pub struct Options {
+    /// Run this part alone.
+    #[arg(long, value_name = "PART", value_parser = PossibleValuesParser::new(PARTS.map(|(name, _)| name)))]
+    only: Option<String>,
+}
+
+/// Runs every part, or the one that is asked for; the first failure ends it.
 ///
 /// # Errors
-/// A check fails.
-pub fn ci() -> Result<()> {
-    let start = Instant::now();
+/// A part fails.
+pub fn ci(options: &Options) -> Result<()> {
     let voice = Voice::new(false);
-    setup::setup()?;
-    voice.run("Formatting", cargo().args(["fmt", "--all", "--check"]))?;
+    let mut seconds = Vec::new();
+    for (name, part) in PARTS {
+        if options.only.as_deref().is_some_and(|only| only != name) {
+            continue;
+        }
+        let start = Instant::now();
+        part(voice).with_context(|| format!("part {name} of ci"))?;
+        seconds.push((name, start.elapsed().as_secs()));
+    }
+    voice.say(table(&seconds));
+    Ok(())
+}
+
+/// The seconds of each part, and of all.
+fn table(seconds: &[(&str, u64)]) -> String {
+    let mut text = String::new();
+    for (name, seconds) in seconds {
+        text.push_str(&format!("{name:<10}{seconds:>6} s\n"));
+    }
+    let total: u64 = seconds.iter().map(|(_, seconds)| seconds).sum();
+    let checks = if seconds.len() == PARTS.len() {
+        "All checks hold"
+    } else {
+        "It holds"
+    };
+    text.push_str(&format!("{checks} ({total} s)."));
+    text
+}
+
+fn format(voice: Voice) -> Result<()> {
+    voice.run("Formatting", cargo().args(["fmt", "--all", "--check"]))
+}
+
+fn lint(voice: Voice) -> Result<()> {
     voice.run(
         "Lints, host",
         cargo().args(["clippy", "--workspace", "--all-targets", "--", "-Dwarnings"]),
@@ -35,23 +94,15 @@ pub fn ci() -> Result<()> {
     voice.run(
         "Lints, board",
         board(cargo().arg("clippy")).args(["--", "-Dwarnings"]),
-    )?;
+    )
+}
+
+fn doc(voice: Voice) -> Result<()> {
     voice.run(
         "Documentation, host",
         of(&mut documentation(), &HOST_PACKAGES),
     )?;
-    voice.run("Documentation, board", board(&mut documentation()))?;
-    let firmware = firmware::build(voice)?;
-    size::check(voice, &firmware)?;
-    audit::audit()?;
-    reproduce::check(voice, &firmware)?;
-    test::test()?;
-    ask_the_real_model(voice)?;
-    voice.say(format!(
-        "All checks hold ({} s).",
-        start.elapsed().as_secs()
-    ));
-    Ok(())
+    voice.run("Documentation, board", board(&mut documentation()))
 }
 
 /// What a person types first: `cargo xtask run --prompt … --quiet` prints the answer and nothing else.
@@ -90,4 +141,33 @@ fn of<'c>(command: &'c mut Command, packages: &[&str]) -> &'c mut Command {
         command.arg("--package").arg(format!("{package}@{version}"));
     }
     command
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use clap::{Command as Parser, FromArgMatches};
+
+    fn parse(part: &str) -> Result<Options, clap::Error> {
+        let parser = Options::augment_args(Parser::new("ci"));
+        Options::from_arg_matches(&parser.try_get_matches_from(["ci", "--only", part])?)
+    }
+
+    #[test]
+    fn a_part_is_known_by_its_name_and_an_unknown_one_lists_all() {
+        assert_eq!(parse("lint").unwrap().only.as_deref(), Some("lint"));
+        let error = parse("lints").unwrap_err().to_string();
+        for (name, _) in PARTS {
+            assert!(error.contains(name), "{error}");
+        }
+    }
+
+    #[test]
+    fn the_table_has_each_part_and_the_sum() {
+        let text = table(&[("lint", 12), ("test", 100)]);
+        assert!(text.contains("lint          12 s\ntest         100 s\n"));
+        assert!(text.ends_with("It holds (112 s)."));
+        let all = PARTS.map(|(name, _)| (name, 1));
+        assert!(table(&all).ends_with("All checks hold (9 s)."));
+    }
 }

@@ -36,7 +36,7 @@ enum Command {
     /// Compare the engine with transformers and write docs/parity.md.
     Parity(parity::Options),
     /// Run everything that must hold for a change to land.
-    Ci,
+    Ci(ci::Options),
 }
 
 fn main() -> ExitCode {
@@ -54,6 +54,6 @@ fn dispatch(command: Command) -> Result<()> {
         Command::Mca(options) => mca::mca(&options),
         Command::Audit => audit::audit(),
         Command::Parity(options) => parity::parity(&options),
-        Command::Ci => ci::ci(),
+        Command::Ci(options) => ci::ci(&options),
     }
 }

@@ -3,6 +3,7 @@
 use crate::digest::hex;
 use crate::firmware::{Firmware, anywhere_the_same};
 use crate::raw_image::flatten;
+use crate::setup::rustc;
 use crate::voice::Voice;
 use crate::workspace::{TARGET, cargo, output_dir, root};
 use anyhow::{Context, Result, bail};
@@ -41,7 +42,11 @@ pub fn check(voice: Voice, firmware: &Firmware) -> Result<()> {
             elsewhere.display()
         );
     }
-    voice.say(format!("kernel8.img is {here} in both folders."));
+    // another rustc gives other bytes
+    let rustc = rustc::version()?;
+    voice.say(format!(
+        "kernel8.img is {here} in both folders, by rustc {rustc}."
+    ));
     Ok(())
 }
 

@@ -5,6 +5,7 @@ pub mod board_files;
 pub mod emulator;
 pub mod model;
 mod rust_source;
+pub(crate) mod rustc;
 pub mod target;
 
 use crate::voice::Voice;

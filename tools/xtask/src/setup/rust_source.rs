@@ -4,14 +4,13 @@
 //! libraries go where `rustup target add` would have put them; from then on everything is stable Rust.
 
 use super::apt::{self, Debian, PrivateApt};
-use super::target::rustc;
+use super::rustc::{self, sysroot};
 use crate::voice::Voice;
 use crate::workspace::{TARGET, cargo, output_dir};
 use anyhow::{Context, Result, bail, ensure};
 use std::fs;
 use std::os::unix::fs::symlink;
 use std::path::{Path, PathBuf};
-use std::process::Command;
 
 const PACKAGE: &str = "rust-src";
 /// Where a recent `rust-src` is, the most stable suite first.
@@ -21,7 +20,7 @@ const LIBRARIES: [&str; 3] = ["libcore-", "liballoc-", "libcompiler_builtins-"];
 
 /// Makes the target and puts it into rustc's own folder.
 pub(super) fn build_target(voice: Voice) -> Result<()> {
-    let version = rustc_version()?;
+    let version = rustc::version()?;
     let sysroot = sysroot()?;
     let libdir = sysroot.join("lib/rustlib").join(TARGET).join("lib");
     fs::create_dir_all(&libdir).with_context(|| {
@@ -85,7 +84,7 @@ fn unpack_source(voice: Voice, version: &str) -> Result<PathBuf> {
             }
         };
         let versions = apt.versions(PACKAGE)?;
-        if let Some(exact) = versions.iter().find(|v| upstream(v) == version) {
+        if let Some(exact) = exact(&versions, version) {
             apt.unpack(voice, PACKAGE, exact, &source)?;
             ensure!(
                 library.join("core").is_dir(),
@@ -100,15 +99,25 @@ fn unpack_source(voice: Voice, version: &str) -> Result<PathBuf> {
         ));
     }
     bail!(
-        "none of Debian's suites has {PACKAGE} {version}, the version of your rustc: make Rust's servers reachable, \
-         or install a Rust that Debian has the source of"
+        "none of Debian's suites has {PACKAGE} {version}, the version of your rustc, and no other one is used"
     )
 }
 
-/// `1.95.0+dfsg1-2~bpo13+1` is version 1.95.0.
+/// The first Debian version that is exactly `rustc`'s: another one would not compile, or would give other bytes.
+fn exact<'v>(versions: &'v [String], rustc: &str) -> Option<&'v str> {
+    versions
+        .iter()
+        .map(String::as_str)
+        .find(|version| upstream(version) == rustc)
+}
+
+/// `1.95.0+dfsg1-2~bpo13+1` is version 1.95.0; `1.96.0~beta.1-1` is none that is released, and stays whole.
 fn upstream(debian_version: &str) -> &str {
     let end = debian_version.find(|c: char| !c.is_ascii_digit() && c != '.');
-    &debian_version[..end.unwrap_or(debian_version.len())]
+    match end.map(|end| debian_version.split_at(end)) {
+        Some((version, rest)) if !rest.starts_with('~') => version,
+        _ => debian_version,
+    }
 }
 
 /// Compiles the core library, seen at any of `paths`; the folder with the results.
@@ -173,28 +182,6 @@ impl Drop for SourceLink {
     }
 }
 
-fn rustc_version() -> Result<String> {
-    let text = rustc_prints(&["--version"])?;
-    // rustc 1.95.0 (59807616e 2026-04-14)
-    let version = text
-        .split_whitespace()
-        .nth(1)
-        .context("rustc tells no version")?;
-    Ok(version.to_owned())
-}
-
-fn sysroot() -> Result<PathBuf> {
-    Ok(PathBuf::from(rustc_prints(&["--print", "sysroot"])?))
-}
-
-fn rustc_prints(arguments: &[&str]) -> Result<String> {
-    let output = Command::new(rustc())
-        .args(arguments)
-        .output()
-        .context("rustc cannot be started: install Rust first")?;
-    Ok(String::from_utf8(output.stdout)?.trim().to_owned())
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -202,7 +189,19 @@ mod tests {
     #[test]
     fn debian_versions_lead_with_the_upstream_one() {
         assert_eq!(upstream("1.95.0+dfsg1-2~bpo13+1"), "1.95.0");
-        assert_eq!(upstream("1.96.0~beta.1-1"), "1.96.0");
+        assert_eq!(upstream("1.97.1+dfsg1-1~bpo13+1"), "1.97.1");
         assert_eq!(upstream("1.95.0"), "1.95.0");
+    }
+
+    #[test]
+    fn only_the_very_version_of_rustc_is_taken() {
+        let offered = |versions: &[&str]| -> Vec<String> {
+            versions.iter().map(|&version| version.to_owned()).collect()
+        };
+        let different = offered(&["1.97.1+dfsg1-1~bpo13+1", "1.95.1-1", "1.95.0~beta.2-1"]);
+        assert_eq!(exact(&different, "1.95.0"), None);
+        assert_eq!(exact(&[], "1.95.0"), None);
+        let equal = offered(&["1.97.1+dfsg1-1", "1.95.0+dfsg1-2~bpo13+1"]);
+        assert_eq!(exact(&equal, "1.95.0"), Some("1.95.0+dfsg1-2~bpo13+1"));
     }
 }

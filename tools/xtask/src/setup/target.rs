@@ -1,11 +1,11 @@
 //! Rust's core library for the board.
 
+use super::rustc::rustc;
 use super::{exists, rust_source};
 use crate::voice::Voice;
 use crate::workspace::{TARGET, output_dir};
 use anyhow::{Context, Result, bail};
 use std::fs;
-use std::path::PathBuf;
 use std::process::{Command, Stdio};
 
 /// Makes sure that crates can be compiled for the board.
@@ -16,20 +16,17 @@ pub fn ensure(voice: Voice) -> Result<()> {
     if works()? {
         return Ok(());
     }
-    if exists("rustup") {
-        let added = voice.run(
+    let added = exists("rustup").then(|| {
+        voice.run(
             &format!("Installing Rust's {TARGET} target"),
             Command::new("rustup").args(["target", "add", TARGET]),
-        );
-        if added.is_ok() && works()? {
-            return Ok(());
-        }
-        voice.say("rustup could not install it: making it from the source package of Debian.");
-    } else {
-        voice.say("There is no rustup: making the target from the source package of Debian.");
+        )
+    });
+    if matches!(added, Some(Ok(()))) && works()? {
+        return Ok(());
     }
-    rust_source::build_target(voice)
-        .with_context(|| format!("Rust's {TARGET} target is missing; `rustup target add {TARGET}` is the usual way to get it"))?;
+    voice.say(unavailable(added.is_some()));
+    rust_source::build_target(voice).with_context(advice)?;
     if !works()? {
         bail!(
             "the target was made, but rustc cannot use it: was rustc updated meanwhile? Start again"
@@ -56,7 +53,44 @@ fn works() -> Result<bool> {
     Ok(status.success())
 }
 
-/// The rustc that cargo uses.
-pub(super) fn rustc() -> PathBuf {
-    std::env::var_os("RUSTC").map_or_else(|| "rustc".into(), PathBuf::from)
+/// Why `rustup target add` did not do it.
+fn unavailable(has_rustup: bool) -> &'static str {
+    if has_rustup {
+        "rustup could not install it: looking for Debian's source package of exactly this rustc."
+    } else {
+        "There is no rustup: looking for Debian's source package of exactly this rustc."
+    }
+}
+
+/// What a person can do about it.
+fn advice() -> String {
+    format!(
+        "rustc has no {TARGET} target: run `rustup target add {TARGET}` where Rust's servers can be reached, \
+         then start again"
+    )
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::workspace::root;
+
+    #[test]
+    fn the_advice_names_the_command() {
+        assert!(advice().contains("rustup target add aarch64-unknown-none"));
+    }
+
+    #[test]
+    fn a_rustup_that_fails_is_told_from_none() {
+        assert!(unavailable(true).starts_with("rustup could not"));
+        assert!(unavailable(false).starts_with("There is no rustup"));
+    }
+
+    #[test]
+    fn no_file_pins_a_toolchain() {
+        // its targets or components would have to be downloaded before cargo starts, on every machine
+        for name in ["rust-toolchain", "rust-toolchain.toml"] {
+            assert!(!root().join(name).exists(), "{name}");
+        }
+    }
 }
