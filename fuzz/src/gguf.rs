@@ -3,8 +3,8 @@
 use std::fmt::Display;
 
 use llm::chat::ChatTemplate;
-use llm::config::Config;
 use llm::gguf::{Error, Gguf, Value, read_header};
+use llm::models::read_config;
 use llm::tokenizer::{TokenId, Tokenizer};
 
 /// A file is read or refused; what is read keeps its promises.
@@ -39,7 +39,7 @@ pub fn check(data: &[u8]) {
             assert!(strings + numbers == array.len() || strings + numbers == 0);
         }
     }
-    match Config::from_gguf(&gguf) {
+    match read_config(&gguf) {
         Ok(config) => assert!(config.n_heads.is_multiple_of(config.n_kv_heads)),
         Err(error) => check_sentence(&error),
     }

@@ -5,6 +5,8 @@
 
 extern crate alloc;
 
+pub mod attention_shape;
+pub mod batch;
 pub mod blocks;
 pub mod chat;
 pub mod checked;
@@ -12,6 +14,7 @@ pub mod config;
 pub mod engine;
 pub mod gguf;
 pub mod kv_cache;
+mod load_error;
 pub mod lookup;
 pub mod models;
 mod one_line;

@@ -9,7 +9,7 @@ use ops::matrix::Kernels;
 use ops::parallel::{Core, Own, Private, Shared};
 use ops::{Matrix, dispatch};
 
-use crate::blocks::attention::max_partials;
+use crate::attention_shape::max_partials;
 use crate::config::Config;
 
 /// What one core has done, in [`RunState::counts`].

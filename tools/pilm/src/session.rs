@@ -1,9 +1,9 @@
 //! A model loaded into the host's memory, run by the firmware's own engine.
 
-use llm::config::Config;
 use llm::engine::{Engine, EngineError, LoadError, LoadOptions};
 use llm::gguf::{self, Gguf};
 use llm::kv_cache::{KvCache, KvType};
+use llm::models::read_config;
 use llm::source::ModelSource;
 use llm::tokenizer::TokenId;
 use ops::arena::{Arena, Line};
@@ -32,7 +32,7 @@ impl Memory {
     ) -> Result<Memory, LoadError> {
         let header = gguf::read_header(source)?;
         let gguf = Gguf::parse(&header, source.len_bytes())?;
-        let config = Config::from_gguf(&gguf)?;
+        let config = read_config(&gguf)?;
         let weights: u64 = gguf.tensors().map(|t| t.len_bytes).sum();
         let context_len = options
             .context_len

@@ -14,10 +14,10 @@ use alloc::vec::Vec;
 use core::cell::Cell;
 use core::fmt::{self, Write};
 use llm::chat::Family;
-use llm::config::Config;
 use llm::engine::{Engine, LoadError, LoadOptions};
 use llm::gguf::{Gguf, read_header};
 use llm::kv_cache::KvType;
+use llm::models::read_config;
 use llm::source::ModelSource;
 use ops::GgmlType;
 use ops::arena::{Arena, Line};
@@ -163,12 +163,12 @@ pub(super) fn first<P: Platform>(shell: &Shell<'_, P>) -> Option<String> {
 fn describe(source: &mut dyn ModelSource, file: &str) -> Result<ModelFacts, LoadError> {
     let header = read_header(source)?;
     let gguf = Gguf::parse(&header, source.len_bytes())?;
-    let config = Config::from_gguf(&gguf)?;
+    let config = read_config(&gguf)?;
     let matrices = || gguf.tensors().filter(|tensor| tensor.rows() > 1);
     Ok(ModelFacts {
         file: file.to_string(),
         name: gguf.optional_str("general.name")?.map(String::from),
-        architecture: config.architecture.name(),
+        architecture: config.architecture,
         format: type_mix(matrices().map(|tensor| (tensor.ggml_type, tensor.len_bytes))),
         parameters: gguf.tensors().map(|tensor| tensor.n_elements()).sum(),
         tensor_bytes: gguf.tensors().map(|tensor| tensor.len_bytes).sum(),

@@ -13,80 +13,9 @@ use ops::scalar::attention::{BLOCK, KvF16, KvF32, KvFormat, KvI8, partial_len};
 use ops::{Matrix, dispatch};
 
 use super::rotary::Rotary;
-use crate::config::Config;
+use crate::attention_shape::Shape;
 use crate::kv_cache::Units;
 use crate::run_state::{RunState, Scratch};
-
-/// Shapes of one attention step.
-pub struct Shape {
-    n_heads: usize,
-    n_kv_heads: usize,
-    head_dim: usize,
-    /// First position of the batch.
-    pos: usize,
-    /// Tokens in the batch.
-    n: usize,
-}
-
-impl Shape {
-    /// The step of `n` tokens from position `pos` on.
-    pub fn new(config: &Config, pos: usize, n: usize) -> Self {
-        let Config {
-            n_heads,
-            n_kv_heads,
-            head_dim,
-            ..
-        } = *config;
-        Shape {
-            n_heads,
-            n_kv_heads,
-            head_dim,
-            pos,
-            n,
-        }
-    }
-
-    /// Query heads that share a KV head.
-    fn group(&self) -> usize {
-        self.n_heads / self.n_kv_heads
-    }
-
-    fn lanes(&self) -> usize {
-        self.head_dim / 4
-    }
-
-    /// Blocks that hold the positions up to token `t`'s.
-    fn blocks_for(&self, t: usize) -> usize {
-        (self.pos + t) / BLOCK + 1
-    }
-
-    fn n_items(&self) -> usize {
-        self.blocks_for(self.n - 1) * self.n_kv_heads
-    }
-
-    /// Elements of one item's partial results.
-    fn partials_per_item(&self) -> usize {
-        self.n * self.group() * partial_len(self.head_dim)
-    }
-
-    /// Position where block `b`'s part of the batch starts, as a token number.
-    fn first_token(&self, b: usize) -> usize {
-        (b * BLOCK).saturating_sub(self.pos)
-    }
-
-    /// Lanes of head `head` of `qkv`'s queries, keys or values, `before` heads standing before it.
-    fn head_range(&self, head: usize) -> Range<usize> {
-        let len = self.lanes() * self.n;
-        head * len..(head + 1) * len
-    }
-}
-
-/// Most elements that the partial results of a batch of `n` tokens at the end of `context_len`
-/// positions take.
-pub fn max_partials(config: &Config, n: usize, context_len: usize) -> usize {
-    let shape = Shape::new(config, context_len.saturating_sub(n), n);
-    shape.n_items() * shape.partials_per_item()
-}
 
 /// Appends the batch's keys and values, and attends each of this core's items.
 ///

@@ -7,20 +7,20 @@ use ops::parallel::Core;
 
 use super::norm::norm;
 use super::project::project;
-use crate::models::{Logits, Step};
+use crate::batch::{Batch, Logits};
 use crate::run_state::Scratch;
 
-/// `logits = W_out · RMSNorm(x)` for the tokens that the step wants them of.
+/// `logits = W_out · RMSNorm(x)` for the tokens that the batch wants them of.
 pub fn logits(
     core: &Core<'_>,
-    step: &Step<'_>,
+    batch: &Batch<'_>,
     own: &mut Scratch<'_>,
     weight: &[F32x4],
     eps: f32,
     output: &Matrix<'_>,
 ) {
-    let (s, n) = (step.state, step.tokens.len());
-    match step.logits {
+    let (s, n) = (batch.state, batch.tokens.len());
+    match batch.logits {
         Logits::None => return,
         Logits::All => norm(core, own, &s.x, n, weight, eps, &[output]),
         Logits::Last => {

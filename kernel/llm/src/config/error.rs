@@ -3,7 +3,6 @@
 use alloc::string::String;
 use core::fmt::{self, Write};
 
-use super::Architecture;
 use crate::gguf;
 use crate::one_line::OneLine;
 
@@ -19,7 +18,7 @@ pub enum Error {
     /// A number out of every sensible range.
     Unusable { key: String, value: f64 },
     /// An architecture that this crate does not have.
-    UnsupportedArchitecture { name: String },
+    UnsupportedArchitecture { name: String, supported: String },
     /// An adapter, a projector or the like.
     NotAModel { kind: String },
     /// One file of several.
@@ -59,10 +58,9 @@ impl fmt::Display for Error {
                     "{key} is {value}, which no model has; convert the model again"
                 )
             }
-            Error::UnsupportedArchitecture { name } => write!(
+            Error::UnsupportedArchitecture { name, supported } => write!(
                 f,
-                "architecture \"{name}\" is not supported; use a model of one of: {}",
-                Architecture::SUPPORTED
+                "architecture \"{name}\" is not supported; use a model of one of: {supported}"
             ),
             Error::NotAModel { kind } => {
                 write!(

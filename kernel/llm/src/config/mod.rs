@@ -1,10 +1,9 @@
 //! What kind of model a file holds: its architecture and its shapes.
 //!
 //! Everything comes from the file. An absent key is an error, with two exceptions that the format
-//! itself defines: `attention.head_count_kv` (absent: as many as heads) and, for `llama` only,
-//! `rope.freq_base`. Converters of 2023 left the latter out whenever it was 10000, and ggml reads
-//! such files that way; [`Config::rope_theta_implied`] says when this happened, so that it is shown
-//! and not hidden.
+//! itself defines: `attention.head_count_kv` (absent: as many as heads) and, where the architecture's
+//! [`KeyRules`] say so, `rope.freq_base`; [`Config::rope_theta_implied`] says when this happened, so
+//! that it is shown and not hidden.
 
 mod error;
 mod keys;
@@ -16,47 +15,20 @@ use keys::Keys;
 
 use crate::gguf::Gguf;
 
-/// The decoders that this crate has.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Architecture {
-    /// No biases, RoPE on interleaved pairs (the file's q and k are permuted for it).
-    Llama,
-    /// Biases on q, k and v, RoPE on the two halves of a head.
-    Qwen2,
-}
-
-impl Architecture {
-    /// Names of all architectures, for messages.
-    pub const SUPPORTED: &'static str = "llama, qwen2";
-
-    /// The architecture named in `general.architecture`.
-    ///
-    /// # Errors
-    /// [`Error::UnsupportedArchitecture`].
-    pub fn from_name(name: &str) -> Result<Self, Error> {
-        match name {
-            "llama" => Ok(Architecture::Llama),
-            "qwen2" => Ok(Architecture::Qwen2),
-            _ => Err(Error::UnsupportedArchitecture {
-                name: name.to_string(),
-            }),
-        }
-    }
-
-    /// The name as in the file; it is also the prefix of the architecture's keys.
-    pub fn name(self) -> &'static str {
-        match self {
-            Architecture::Llama => "llama",
-            Architecture::Qwen2 => "qwen2",
-        }
-    }
+/// How an architecture's files name their keys, and which of them may be absent.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct KeyRules {
+    /// `general.architecture`; it is also the prefix of the architecture's keys.
+    pub architecture: &'static str,
+    /// What an absent `rope.freq_base` means; without it the key must be there.
+    pub implied_rope_theta: Option<f32>,
 }
 
 /// Shapes and constants of a decoder. `{a}` is the architecture's name.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Config {
     /// `general.architecture`
-    pub architecture: Architecture,
+    pub architecture: &'static str,
     /// Width of the residual stream: `{a}.embedding_length`.
     pub dim: usize,
     /// Width of the feed-forward layer: `{a}.feed_forward_length`.
@@ -75,7 +47,7 @@ pub struct Config {
     pub max_seq_len: usize,
     /// Base of the rotary frequencies: `{a}.rope.freq_base`.
     pub rope_theta: f32,
-    /// The `llama` file has no `rope.freq_base`, which means 10000.
+    /// The file has no `rope.freq_base`: [`KeyRules::implied_rope_theta`].
     pub rope_theta_implied: bool,
     /// Linear scaling: every position is divided by this; 1 without scaling.
     pub rope_linear_factor: f32,
@@ -89,24 +61,21 @@ pub struct Config {
 /// Name of the tensor with Llama 3's divisors of the rotary frequencies.
 pub const ROPE_FREQS_TENSOR: &str = "rope_freqs.weight";
 
-/// What `rope.freq_base` means when a `llama` file lacks it (ggml's value).
-const LLAMA_IMPLIED_THETA: f32 = 10_000.0;
 /// Larger sizes are damage: the largest published models stay a factor of 8 below.
 const MAX_SIZE: usize = 1 << 20;
 const MAX_LAYERS: usize = 1 << 10;
 const MAX_CONTEXT: usize = 1 << 27;
 
 impl Config {
-    /// Reads and checks the configuration.
+    /// Reads and checks the configuration by an architecture's rules.
     ///
     /// # Errors
-    /// A missing or unusable key, or a model that this crate does not run, each by name.
-    pub fn from_gguf(gguf: &Gguf<'_>) -> Result<Self, Error> {
-        refuse_parts(gguf)?;
-        let architecture = Architecture::from_name(gguf.str("general.architecture")?)?;
+    /// A missing or unusable key, or a variant that this crate does not run, each by name.
+    pub fn from_gguf(gguf: &Gguf<'_>, rules: &KeyRules) -> Result<Self, Error> {
+        let architecture = rules.architecture;
         let keys = Keys {
             gguf,
-            prefix: architecture.name(),
+            prefix: architecture,
         };
         refuse_variants(&keys)?;
 
@@ -131,10 +100,8 @@ impl Config {
             });
         }
         let theta = keys.optional_f32("rope.freq_base")?;
-        let rope_theta_implied = theta.is_none() && architecture == Architecture::Llama;
-        let rope_theta = match theta {
+        let rope_theta = match theta.or(rules.implied_rope_theta) {
             Some(theta) => keys.positive("rope.freq_base", theta)?,
-            None if rope_theta_implied => LLAMA_IMPLIED_THETA,
             None => return Err(keys.missing("rope.freq_base")),
         };
         let rms_norm_eps = keys.f32("attention.layer_norm_rms_epsilon")?;
@@ -149,7 +116,7 @@ impl Config {
             vocab_size: tokens.len(),
             max_seq_len: keys.size("context_length", MAX_CONTEXT)?,
             rope_theta,
-            rope_theta_implied,
+            rope_theta_implied: theta.is_none(),
             rope_linear_factor: rope_linear_factor(&keys)?,
             rope_freqs: gguf.tensor(ROPE_FREQS_TENSOR).is_some(),
             rms_norm_eps: keys.positive("attention.layer_norm_rms_epsilon", rms_norm_eps)?,
@@ -165,6 +132,15 @@ impl Config {
     pub fn q_dim(&self) -> usize {
         self.n_heads * self.head_dim
     }
+}
+
+/// The `general.architecture` of a file that is a whole model.
+///
+/// # Errors
+/// [`Error::NotAModel`], [`Error::SplitModel`], or no such key.
+pub fn architecture_name<'g>(gguf: &Gguf<'g>) -> Result<&'g str, Error> {
+    refuse_parts(gguf)?;
+    Ok(gguf.str("general.architecture")?)
 }
 
 /// Refuses files that are not a whole model.

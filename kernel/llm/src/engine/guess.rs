@@ -4,8 +4,8 @@
 use ops::parallel::Cores;
 
 use super::{Engine, EngineError, gather};
+use crate::batch::Logits;
 use crate::lookup::Lookup;
-use crate::models::Logits;
 use crate::tokenizer::TokenId;
 
 impl Engine<'_> {

@@ -8,10 +8,10 @@ use ops::parallel::Cores;
 
 use super::{Engine, LoadError, LoadOptions};
 use crate::chat::ChatTemplate;
-use crate::config::{Architecture, Config};
+use crate::config::Config;
 use crate::gguf::{Gguf, read_header};
 use crate::kv_cache::{KvCache, KvType};
-use crate::models::{Model, llama::Llama, qwen2::Qwen2};
+use crate::models::Architecture;
 use crate::run_state::RunState;
 use crate::source::ModelSource;
 use crate::tokenizer::Tokenizer;
@@ -36,7 +36,8 @@ impl<'a> Engine<'a> {
         let header = read_header(source)?;
         let header_us = (options.timer)().saturating_sub(started_us);
         let gguf = Gguf::parse(&header, source.len_bytes())?;
-        let config = Config::from_gguf(&gguf)?;
+        let architecture = Architecture::of(&gguf)?;
+        let config = Config::from_gguf(&gguf, &architecture.keys)?;
         check_shapes(&config)?;
         let tokenizer = Tokenizer::from_gguf(&gguf)?;
         let chat = ChatTemplate::from_gguf(&gguf)?;
@@ -48,7 +49,8 @@ impl<'a> Engine<'a> {
             timer: options.timer,
             progress,
         };
-        let (mut tensors, mut load_times) = loader.load(&gguf, &config, &mut arena)?;
+        let (mut tensors, mut load_times) =
+            loader.load(&gguf, &architecture.tensors(&config), &mut arena)?;
         load_times.read_us += header_us;
         let weight_bytes = before - arena.free_bytes();
 
@@ -59,14 +61,7 @@ impl<'a> Engine<'a> {
         };
         let batch = options.batch.clamp(1, context_len);
         let n_logits = options.n_logits.clamp(1, batch);
-        let model = match config.architecture {
-            Architecture::Llama => {
-                Model::Llama(Llama::new(&config, &mut tensors, &mut arena, context_len)?)
-            }
-            Architecture::Qwen2 => {
-                Model::Qwen2(Qwen2::new(&config, &mut tensors, &mut arena, context_len)?)
-            }
-        };
+        let model = (architecture.decoder)(&config, &mut tensors, &mut arena, context_len)?;
         let kv = KvCache::new(&mut arena, &config, kv_type, context_len)?;
         let n_cores = options.n_cores.unwrap_or(cores.n_cores());
         let state = RunState::new(&mut arena, &config, batch, n_logits, context_len, n_cores)?;

@@ -5,6 +5,7 @@ mod guess;
 mod load;
 mod options;
 
+use alloc::boxed::Box;
 use alloc::vec::Vec;
 
 use ops::Matrix;
@@ -12,15 +13,18 @@ use ops::lanes::flat;
 use ops::matrix::Kernels;
 use ops::parallel::Cores;
 
+use crate::batch::{Batch, Logits};
 use crate::chat::ChatTemplate;
 use crate::config::Config;
 use crate::kv_cache::{KvCache, KvType};
-use crate::models::{Logits, Model, Step};
+use crate::models::Model;
 use crate::run_state::{CoreCounts, RunState};
 use crate::tokenizer::{TokenId, Tokenizer};
 
-pub use error::{EngineError, LoadError};
-pub use options::{LoadOptions, LoadTimes, Timer};
+pub use crate::load_error::LoadError;
+pub use crate::weights::{LoadTimes, Timer};
+pub use error::EngineError;
+pub use options::LoadOptions;
 
 /// A model that is ready to run.
 ///
@@ -30,7 +34,7 @@ pub struct Engine<'a> {
     config: Config,
     tokenizer: Tokenizer,
     chat: ChatTemplate,
-    model: Model<'a>,
+    model: Box<dyn Model<'a> + 'a>,
     kv: KvCache<'a>,
     state: RunState<'a>,
     held: Vec<TokenId>,
@@ -187,17 +191,15 @@ impl<'a> Engine<'a> {
     /// The largest matrix of each weight type, and its tensor's name.
     pub fn largest_matrices(&self) -> Vec<(&'static str, &Matrix<'a>)> {
         let mut largest: Vec<(&'static str, &Matrix<'a>)> = Vec::new();
-        self.model.for_each_matrix(&mut |name, matrix| {
-            let size = |matrix: &Matrix<'_>| matrix.rows() * matrix.cols();
-            match largest
-                .iter_mut()
-                .find(|(_, known)| known.ggml_type() == matrix.ggml_type())
-            {
+        let size = |matrix: &Matrix<'_>| matrix.rows() * matrix.cols();
+        for (name, matrix) in self.model.matrices() {
+            let mut known = largest.iter_mut();
+            match known.find(|(_, known)| known.ggml_type() == matrix.ggml_type()) {
                 Some(known) if size(matrix) > size(known.1) => *known = (name, matrix),
                 Some(_) => {}
                 None => largest.push((name, matrix)),
             }
-        });
+        }
         largest
     }
 
@@ -251,14 +253,14 @@ impl<'a> Engine<'a> {
     }
 
     fn run(&mut self, tokens: &[TokenId], logits: Logits, cores: &dyn Cores) {
-        let step = Step {
+        let batch = Batch {
             tokens,
             pos: self.held.len(),
             logits,
             state: &self.state,
             kv: &self.kv,
         };
-        cores.run(&|core| self.model.forward(core, &step));
+        cores.run(&|core| self.model.forward(core, &batch));
         self.held.extend_from_slice(tokens);
         self.n_ahead_held = 0;
     }

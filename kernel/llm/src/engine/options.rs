@@ -2,6 +2,7 @@
 
 use crate::kv_cache::KvType;
 use crate::lookup::Lookup;
+use crate::weights::Timer;
 
 /// Choices; the default suits a conversation.
 #[derive(Clone, Debug)]
@@ -24,20 +25,6 @@ pub struct LoadOptions {
     pub chunk_bytes: usize,
     /// Times the parts of the load, on any core.
     pub timer: Timer,
-}
-
-/// Microseconds since a moment of its own choice.
-pub type Timer = fn() -> u64;
-
-/// What the parts of a load took. They overlap: their sum is no time of anything.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub struct LoadTimes {
-    /// In the source, on the calling core.
-    pub read_us: u64,
-    /// Packing rows, all cores together.
-    pub pack_us: u64,
-    /// Taking the checksum of tensors, all cores together.
-    pub checksum_us: u64,
 }
 
 impl Default for LoadOptions {

@@ -1,32 +1,58 @@
-//! Llama decoder (Touvron et al. 2023, arXiv:2302.13971).
+//! Llama layer (Touvron et al. 2023, arXiv:2302.13971).
 //!
 //! ```text
-//! h_0     = E[token]
 //! a_l     = h_l + W_o · Attention(RoPE(W_q n), RoPE(W_k n), W_v n),   n = RMSNorm(h_l)
 //! h_{l+1} = a_l + W_down · (SiLU(W_gate m) ⊙ W_up m),                 m = RMSNorm(a_l)
-//! logits  = W_out · RMSNorm(h_L)
 //! ```
-//! Every core runs this page; a step ends where all of its rows must be known. Norms and
-//! quantisation are done by each core for itself, which saves a barrier each.
+//! RoPE turns neighboring dimensions (the file's W_q and W_k are permuted for it). Norms and
+//! quantization are done by each core for itself, which saves a barrier each.
 
 use alloc::vec::Vec;
 
 use ops::Matrix;
-use ops::arena::Arena;
 use ops::lanes::F32x4;
 use ops::parallel::Core;
 
-use super::{Step, see_head};
-use crate::blocks::attention::{Shape, attend_items, merge_heads};
-use crate::blocks::embedding::embed;
+use super::Architecture;
+use super::decoder::{self, Decoder, Pass};
+use crate::blocks::attention::{attend_items, merge_heads};
 use crate::blocks::feed_forward::{gate, take_panel};
 use crate::blocks::norm::norm;
-use crate::blocks::output::logits;
 use crate::blocks::project::{project, project_onto};
-use crate::blocks::rotary::{RopeStyle, Rotary};
-use crate::config::Config;
+use crate::blocks::rotary::RopeStyle;
+use crate::config::{Config, KeyRules};
 use crate::run_state::Scratch;
-use crate::weights::{LoadError, Tensors};
+use crate::weights::{Spec, Tensors};
+
+/// The architecture `llama`. Converters of 2023 left `rope.freq_base` out whenever it was 10000, and
+/// ggml reads such files that way.
+pub const ARCHITECTURE: Architecture = Architecture {
+    keys: KeyRules {
+        architecture: "llama",
+        implied_rope_theta: Some(10_000.0),
+    },
+    layer_tensors,
+    decoder: |config, tensors, arena, context_len| {
+        Decoder::<Layer<'_>>::boxed(config, tensors, arena, context_len)
+    },
+};
+
+/// A layer's tensors, matrices as `(rows, cols)`.
+pub fn layer_tensors(config: &Config) -> Vec<Spec> {
+    let (dim, hidden_dim) = (config.dim, config.hidden_dim);
+    let (q_dim, kv_dim) = (config.q_dim(), config.kv_dim());
+    Vec::from([
+        Spec::vector("attn_norm.weight", dim),
+        Spec::matrix("attn_q.weight", (q_dim, dim)),
+        Spec::matrix("attn_k.weight", (kv_dim, dim)),
+        Spec::matrix("attn_v.weight", (kv_dim, dim)),
+        Spec::matrix("attn_output.weight", (dim, q_dim)),
+        Spec::vector("ffn_norm.weight", dim),
+        Spec::matrix("ffn_gate.weight", (hidden_dim, dim)),
+        Spec::matrix("ffn_up.weight", (hidden_dim, dim)),
+        Spec::matrix("ffn_down.weight", (dim, hidden_dim)),
+    ])
+}
 
 /// One layer's weights, `(rows, cols)`.
 pub struct Layer<'a> {
@@ -50,10 +76,25 @@ pub struct Layer<'a> {
     pub w_down: Matrix<'a>,
 }
 
-impl<'a> Layer<'a> {
-    /// Its matrices, with their tensors' names.
-    pub fn matrices(&self) -> [(&'static str, &Matrix<'a>); 7] {
-        [
+impl<'a> decoder::Layer<'a> for Layer<'a> {
+    const ROPE: RopeStyle = RopeStyle::Interleaved;
+
+    fn new(tensors: &mut Tensors<'a>) -> Self {
+        Layer {
+            attn_norm: tensors.vector("attn_norm.weight"),
+            wq: tensors.matrix("attn_q.weight"),
+            wk: tensors.matrix("attn_k.weight"),
+            wv: tensors.matrix("attn_v.weight"),
+            wo: tensors.matrix("attn_output.weight"),
+            ffn_norm: tensors.vector("ffn_norm.weight"),
+            w_gate: tensors.matrix("ffn_gate.weight"),
+            w_up: tensors.matrix("ffn_up.weight"),
+            w_down: tensors.matrix("ffn_down.weight"),
+        }
+    }
+
+    fn matrices(&self) -> Vec<(&'static str, &Matrix<'a>)> {
+        Vec::from([
             ("attn_q", &self.wq),
             ("attn_k", &self.wk),
             ("attn_v", &self.wv),
@@ -61,112 +102,44 @@ impl<'a> Layer<'a> {
             ("ffn_gate", &self.w_gate),
             ("ffn_up", &self.w_up),
             ("ffn_down", &self.w_down),
-        ]
-    }
-}
-
-/// The decoder.
-pub struct Llama<'a> {
-    config: Config,
-    rotary: Rotary<'a>,
-    /// (vocab_size, dim)
-    token_embd: Matrix<'a>,
-    layers: Vec<Layer<'a>>,
-    /// (dim)
-    output_norm: &'a [F32x4],
-    /// (vocab_size, dim); without it the embedding serves.
-    output: Option<Matrix<'a>>,
-}
-
-impl<'a> Llama<'a> {
-    /// Takes the decoder's weights out of `tensors`.
-    ///
-    /// # Errors
-    /// [`LoadError::OutOfMemory`].
-    pub fn new(
-        config: &Config,
-        tensors: &mut Tensors<'a>,
-        arena: &mut Arena<'a>,
-        context_len: usize,
-    ) -> Result<Self, LoadError> {
-        let divisors = tensors.take_rope_freqs();
-        let style = RopeStyle::Interleaved;
-        let rotary = Rotary::new(arena, config, style, divisors.as_deref(), context_len)?;
-        Ok(Llama {
-            config: config.clone(),
-            rotary,
-            token_embd: tensors.take("token_embd.weight"),
-            layers: (0..config.n_layers)
-                .map(|l| tensors.take_layer(l))
-                .collect(),
-            output_norm: tensors.take_vector("output_norm.weight"),
-            output: tensors.take_optional("output.weight"),
-        })
+        ])
     }
 
-    /// Shows every matrix that is multiplied, with its tensor's name without the layer.
-    pub fn for_each_matrix<'m>(&'m self, see: &mut dyn FnMut(&'static str, &'m Matrix<'a>)) {
-        see_head(&self.token_embd, self.output.as_ref(), see);
-        let layers = self.layers.iter().flat_map(Layer::matrices);
-        layers.for_each(|(name, matrix)| see(name, matrix));
-    }
-
-    /// Runs a batch. To be called by every core of a region.
-    pub fn forward(&self, core: &mut Core<'_>, step: &Step<'_>) {
-        let mut own = step.state.own(core);
-        embed(core, &self.token_embd, step.tokens, &step.state.x);
-        core.barrier();
-        for l in 0..self.layers.len() {
-            self.layer(core, step, &mut own, l);
-        }
-        let output = self.output.as_ref().unwrap_or(&self.token_embd);
-        logits(
-            core,
-            step,
-            &mut own,
-            self.output_norm,
-            self.config.rms_norm_eps,
-            output,
-        );
-        own.count_barriers(core.n_barriers());
-    }
-
-    fn layer(&self, core: &mut Core<'_>, step: &Step<'_>, own: &mut Scratch<'_>, l: usize) {
-        let (w, s, n) = (&self.layers[l], step.state, step.tokens.len());
-        let shape = Shape::new(&self.config, step.pos, n);
-        let eps = self.config.rms_norm_eps;
-
+    fn layer(&self, core: &mut Core<'_>, pass: &Pass<'_>, own: &mut Scratch<'_>, l: usize) {
         // q, k, v = [W_q; W_k; W_v] · RMSNorm(x)
-        let qkv = [&w.wq, &w.wk, &w.wv];
-        norm(core, own, &s.x, n, w.attn_norm, eps, &qkv);
+        let (s, qkv) = (pass.state, [&self.wq, &self.wk, &self.wv]);
+        norm(core, own, &s.x, pass.n, self.attn_norm, pass.eps, &qkv);
         project(core, &qkv, own, &s.qkv);
         core.barrier();
 
-        // attention of RoPE(q) to the cache, RoPE(k) and v appended, block by block
-        attend_items(
-            core,
-            &shape,
-            &self.rotary,
-            own,
-            step.turn(l),
-            s,
-            step.kv.layer(l),
-        );
+        self.attend(core, pass, own, l);
+        self.feed_forward(core, pass, own);
+    }
+}
+
+impl Layer<'_> {
+    /// `x += W_o · Attention(RoPE(q), RoPE(k), v)`
+    pub fn attend(&self, core: &mut Core<'_>, pass: &Pass<'_>, own: &mut Scratch<'_>, l: usize) {
+        let (s, shape, kv) = (pass.state, &pass.shape, pass.batch.kv.layer(l));
+        // The turn gives few items to all cores, layer by layer.
+        let turn = pass.batch.pos + l;
+        attend_items(core, shape, pass.rotary, own, turn, s, kv);
         core.barrier();
 
-        // x += W_o · attention
-        merge_heads(core, &shape, own, &s.partials, &w.wo);
-        project_onto(core, &w.wo, own, &s.xb, &s.x);
+        merge_heads(core, shape, own, &s.partials, &self.wo);
+        project_onto(core, &self.wo, own, &s.xb, &s.x);
+        core.barrier();
+    }
+
+    /// `x += W_down · (SiLU(W_gate m) ⊙ W_up m)`, `m = RMSNorm(x)`
+    pub fn feed_forward(&self, core: &mut Core<'_>, pass: &Pass<'_>, own: &mut Scratch<'_>) {
+        let (s, n, w_gate, w_up) = (pass.state, pass.n, &self.w_gate, &self.w_up);
+        norm(core, own, &s.x, n, self.ffn_norm, pass.eps, &[w_gate, w_up]);
+        gate(core, w_gate, w_up, own, &s.hb, &s.hb2);
         core.barrier();
 
-        // hb = SiLU(W_gate · RMSNorm(x)) ⊙ W_up · RMSNorm(x)
-        norm(core, own, &s.x, n, w.ffn_norm, eps, &[&w.w_gate, &w.w_up]);
-        gate(core, &w.w_gate, &w.w_up, own, &s.hb, &s.hb2);
-        core.barrier();
-
-        // x += W_down · hb
-        take_panel(core, own, &s.hb, n, &w.w_down);
-        project_onto(core, &w.w_down, own, &s.xb, &s.x);
+        take_panel(core, own, &s.hb, n, &self.w_down);
+        project_onto(core, &self.w_down, own, &s.xb, &s.x);
         core.barrier();
     }
 }

@@ -1,81 +1,79 @@
-//! Decoders, one page each.
+//! Architectures: what they share is [`decoder`], what sets each apart is its own page.
 
+pub mod decoder;
 pub mod llama;
 pub mod qwen2;
 
+use alloc::boxed::Box;
+use alloc::string::ToString;
+use alloc::vec::Vec;
+
 use ops::Matrix;
+use ops::arena::{Arena, OutOfMemory};
 use ops::parallel::Core;
 
-use crate::kv_cache::KvCache;
-use crate::run_state::RunState;
-use crate::tokenizer::TokenId;
+use crate::batch::Batch;
+use crate::config::{Config, Error, KeyRules, architecture_name};
+use crate::gguf::Gguf;
+use crate::weights::{Spec, Tensors};
 
-/// For which tokens of a batch logits are wanted.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Logits {
-    /// For none: only the cache is filled.
-    None,
-    /// For the last.
-    Last,
-    /// For all.
-    All,
+/// Every architecture that this crate has.
+static ARCHITECTURES: [Architecture; 2] = [llama::ARCHITECTURE, qwen2::ARCHITECTURE];
+
+/// Makes a model from its configuration, its tensors, memory and its most positions.
+pub type NewModel = for<'a> fn(
+    &Config,
+    &mut Tensors<'a>,
+    &mut Arena<'a>,
+    usize,
+) -> Result<Box<dyn Model<'a> + 'a>, OutOfMemory>;
+
+/// What a page of this folder states about its architecture.
+pub struct Architecture {
+    /// Its name, and its files' keys.
+    pub keys: KeyRules,
+    /// The tensors of a layer, by their names after `blk.{l}.`
+    pub layer_tensors: fn(&Config) -> Vec<Spec>,
+    /// Makes the decoder.
+    pub decoder: NewModel,
 }
 
-/// One batch on its way through a decoder.
-pub struct Step<'s> {
-    /// The tokens.
-    pub tokens: &'s [TokenId],
-    /// Position of the first.
-    pub pos: usize,
-    /// Which logits are wanted.
-    pub logits: Logits,
-    /// Buffers.
-    pub state: &'s RunState<'s>,
-    /// Keys and values.
-    pub kv: &'s KvCache<'s>,
-}
-
-impl Step<'_> {
-    /// Rotates layer `l`'s attention items over the cores, so that few items load all of them.
-    pub fn turn(&self, l: usize) -> usize {
-        self.pos + l
+impl Architecture {
+    /// The architecture of a file.
+    ///
+    /// # Errors
+    /// A file that is not a whole model, or one of an architecture that is not here.
+    pub fn of(gguf: &Gguf<'_>) -> Result<&'static Self, Error> {
+        let name = architecture_name(gguf)?;
+        let names = ARCHITECTURES.each_ref().map(|a| a.keys.architecture);
+        let known = ARCHITECTURES
+            .iter()
+            .find(|known| known.keys.architecture == name);
+        known.ok_or_else(|| Error::UnsupportedArchitecture {
+            name: name.to_string(),
+            supported: names.join(", "),
+        })
     }
+
+    /// Every tensor of a model of this configuration.
+    pub fn tensors(&self, config: &Config) -> Vec<Spec> {
+        decoder::tensors(config, &(self.layer_tensors)(config))
+    }
+}
+
+/// The configuration of a file of any architecture.
+///
+/// # Errors
+/// As [`Architecture::of`] and [`Config::from_gguf`].
+pub fn read_config(gguf: &Gguf<'_>) -> Result<Config, Error> {
+    Config::from_gguf(gguf, &Architecture::of(gguf)?.keys)
 }
 
 /// A decoder of any architecture.
-pub enum Model<'a> {
-    /// See [`llama`].
-    Llama(llama::Llama<'a>),
-    /// See [`qwen2`].
-    Qwen2(qwen2::Qwen2<'a>),
-}
-
-impl<'a> Model<'a> {
-    /// Shows every matrix, with its tensor's name without the layer.
-    pub fn for_each_matrix<'m>(&'m self, see: &mut dyn FnMut(&'static str, &'m Matrix<'a>)) {
-        match self {
-            Model::Llama(model) => model.for_each_matrix(see),
-            Model::Qwen2(model) => model.for_each_matrix(see),
-        }
-    }
-
+pub trait Model<'a>: Send + Sync {
     /// Runs a batch. To be called by every core of a region.
-    pub fn forward(&self, core: &mut Core<'_>, step: &Step<'_>) {
-        match self {
-            Model::Llama(model) => model.forward(core, step),
-            Model::Qwen2(model) => model.forward(core, step),
-        }
-    }
-}
+    fn forward(&self, core: &mut Core<'_>, batch: &Batch<'_>);
 
-/// Shows the matrix that gives the logits.
-fn see_head<'m, 'a>(
-    token_embd: &'m Matrix<'a>,
-    output: Option<&'m Matrix<'a>>,
-    see: &mut dyn FnMut(&'static str, &'m Matrix<'a>),
-) {
-    match output {
-        Some(output) => see("output", output),
-        None => see("token_embd", token_embd),
-    }
+    /// Every matrix that is multiplied, with its tensor's name without the layer.
+    fn matrices(&self) -> Vec<(&'static str, &Matrix<'a>)>;
 }

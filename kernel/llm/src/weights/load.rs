@@ -14,11 +14,11 @@ use ops::parallel::{Cores, Private};
 use super::chunk::Chunk;
 use super::place::Place;
 use super::share::{Outcome, Share};
+use super::times::{LoadTimes, Timer};
 use super::wanted::wanted;
-use super::{LoadError, Tensors, specs};
-use crate::config::Config;
-use crate::engine::{LoadTimes, Timer};
+use super::{Spec, Tensors};
 use crate::gguf::Gguf;
+use crate::load_error::LoadError;
 use crate::source::{ModelSource, SourceError};
 
 /// Chunks begin at a multiple of this after a gap: of a card's block, and of a host's page.
@@ -39,7 +39,7 @@ pub struct Loader<'l> {
 }
 
 impl Loader<'_> {
-    /// Loads every tensor of the model into `arena`.
+    /// Loads every tensor that `specs` lists into `arena`.
     ///
     /// # Errors
     /// A tensor that is missing, unknown, of the wrong shape or of an unsupported type, and an arena
@@ -47,12 +47,11 @@ impl Loader<'_> {
     pub fn load<'a>(
         mut self,
         gguf: &Gguf<'_>,
-        config: &Config,
+        specs: &[Spec],
         arena: &mut Arena<'a>,
     ) -> Result<(Tensors<'a>, LoadTimes), LoadError> {
-        let specs = specs(config);
         let mut places = Vec::with_capacity(specs.len());
-        for (spec, tensor) in wanted(gguf, &specs)? {
+        for (spec, tensor) in wanted(gguf, specs)? {
             places.push(Place::new(spec, tensor, arena)?);
         }
         let times = self.fill(&mut places, &mut arena.scratch())?;

@@ -1,24 +1,22 @@
-//! A model's tensors: which it must have, and how they come from the file into the arena.
+//! A model's tensors: how they come from the file into the arena, by the list that the model states.
 
 mod chunk;
 mod load;
 mod place;
 mod share;
 mod spec;
+mod times;
 mod wanted;
 
 use alloc::collections::BTreeMap;
-use alloc::format;
-use alloc::string::String;
-use alloc::vec::Vec;
+use alloc::string::{String, ToString};
 
 use ops::Matrix;
 use ops::lanes::{F32x4, flat};
 
-pub use crate::engine::LoadError;
-use crate::models::{llama, qwen2};
 pub use load::Loader;
-pub use spec::{Kind, Spec, specs};
+pub use spec::{Kind, Spec};
+pub use times::{LoadTimes, Timer};
 
 /// A tensor in memory.
 pub enum Tensor<'a> {
@@ -28,23 +26,36 @@ pub enum Tensor<'a> {
     Vector(&'a [F32x4], usize),
 }
 
-/// Every tensor of a model, to be taken out by name.
+/// Tensors, to be taken out by name.
 ///
-/// The loader has checked that each name of [`specs`] is here with its shape, so that taking is
-/// not expected to fail.
+/// The loader has checked that each tensor of the model's list is here with its shape, so that
+/// taking is not expected to fail.
 pub struct Tensors<'a> {
     by_name: BTreeMap<String, Tensor<'a>>,
 }
 
 impl<'a> Tensors<'a> {
+    /// Takes all tensors whose names start with `prefix`, named by what follows it.
+    pub fn under(&mut self, prefix: &str) -> Tensors<'a> {
+        let all = core::mem::take(&mut self.by_name).into_iter();
+        let (under, others): (BTreeMap<_, _>, _) =
+            all.partition(|(name, _)| name.starts_with(prefix));
+        self.by_name = others;
+        let under = under.into_iter();
+        let by_name = under
+            .map(|(name, tensor)| (name[prefix.len()..].to_string(), tensor))
+            .collect();
+        Tensors { by_name }
+    }
+
     /// The matrix `name`.
-    pub fn take(&mut self, name: &str) -> Matrix<'a> {
-        self.take_optional(name)
+    pub fn matrix(&mut self, name: &str) -> Matrix<'a> {
+        self.optional_matrix(name)
             .unwrap_or_else(|| panic!("no matrix {name} was loaded"))
     }
 
     /// The matrix `name`, if the file has it.
-    pub fn take_optional(&mut self, name: &str) -> Option<Matrix<'a>> {
+    pub fn optional_matrix(&mut self, name: &str) -> Option<Matrix<'a>> {
         match self.by_name.remove(name)? {
             Tensor::Matrix(matrix) => Some(matrix),
             Tensor::Vector(..) => None,
@@ -52,44 +63,18 @@ impl<'a> Tensors<'a> {
     }
 
     /// The vector `name`.
-    pub fn take_vector(&mut self, name: &str) -> &'a [F32x4] {
+    pub fn vector(&mut self, name: &str) -> &'a [F32x4] {
         match self.by_name.remove(name) {
             Some(Tensor::Vector(vector, _)) => vector,
             _ => panic!("no vector {name} was loaded"),
         }
     }
 
-    /// The divisors of the rotary frequencies, if the file has them.
-    pub fn take_rope_freqs(&mut self) -> Option<Vec<f32>> {
-        match self.by_name.remove(crate::config::ROPE_FREQS_TENSOR)? {
-            Tensor::Vector(vector, len) => Some(flat(vector)[..len].to_vec()),
+    /// The values of the vector `name`, if the file has it.
+    pub fn optional_values(&mut self, name: &str) -> Option<&'a [f32]> {
+        match self.by_name.remove(name)? {
+            Tensor::Vector(vector, len) => Some(&flat(vector)[..len]),
             Tensor::Matrix(_) => None,
-        }
-    }
-
-    /// Layer `l` without biases.
-    pub fn take_layer(&mut self, l: usize) -> llama::Layer<'a> {
-        let name = |what: &str| format!("blk.{l}.{what}.weight");
-        llama::Layer {
-            attn_norm: self.take_vector(&name("attn_norm")),
-            wq: self.take(&name("attn_q")),
-            wk: self.take(&name("attn_k")),
-            wv: self.take(&name("attn_v")),
-            wo: self.take(&name("attn_output")),
-            ffn_norm: self.take_vector(&name("ffn_norm")),
-            w_gate: self.take(&name("ffn_gate")),
-            w_up: self.take(&name("ffn_up")),
-            w_down: self.take(&name("ffn_down")),
-        }
-    }
-
-    /// Layer `l` with biases on q, k and v.
-    pub fn take_biased_layer(&mut self, l: usize) -> qwen2::Layer<'a> {
-        qwen2::Layer {
-            weights: self.take_layer(l),
-            bq: self.take_vector(&format!("blk.{l}.attn_q.bias")),
-            bk: self.take_vector(&format!("blk.{l}.attn_k.bias")),
-            bv: self.take_vector(&format!("blk.{l}.attn_v.bias")),
         }
     }
 }

@@ -9,8 +9,9 @@ use ops::matrix::{self, Packing};
 use ops::packed::GROUP;
 use ops::{GgmlType, Matrix};
 
-use super::{Kind, LoadError, Spec, Tensor};
+use super::{Kind, Spec, Tensor};
 use crate::gguf::TensorInfo;
+use crate::load_error::LoadError;
 
 /// A tensor on its way from the file into memory.
 pub(super) struct Place<'w, 'a> {

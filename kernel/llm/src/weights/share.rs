@@ -7,7 +7,7 @@ use ops::crc32c::Crc32c;
 use ops::matrix::{self, Packing};
 
 use super::chunk::Chunk;
-use crate::engine::Timer;
+use super::times::Timer;
 
 /// What one core does with a chunk, and what came of it.
 #[derive(Default)]

@@ -6,8 +6,9 @@ use alloc::vec::Vec;
 
 use ops::{GgmlType, Matrix};
 
-use super::{Kind, LoadError, Spec};
+use super::{Kind, Spec};
 use crate::gguf::{Gguf, TensorInfo};
+use crate::load_error::LoadError;
 
 /// What `specs` asks for, in the order of the file.
 ///

@@ -7,6 +7,7 @@ use anyhow::{Context, Result};
 use llm::chat::ChatTemplate;
 use llm::config::Config;
 use llm::gguf::{self, Gguf};
+use llm::models::read_config;
 use llm::source::ModelSource;
 use llm::tokenizer::Tokenizer;
 use pilm::file_source::FileSource;
@@ -35,7 +36,7 @@ pub fn run(args: &Args) -> Result<()> {
     if let Some(name) = gguf.optional_str("general.name")? {
         stdout::line!("name         {}", plain(name))?;
     }
-    let config = Config::from_gguf(&gguf).with_context(|| name.to_string())?;
+    let config = read_config(&gguf).with_context(|| name.to_string())?;
     let tokenizer = Tokenizer::from_gguf(&gguf).with_context(|| name.to_string())?;
     print_config(&config)?;
     print_tokenizer(&tokenizer)?;
@@ -61,7 +62,7 @@ fn megabytes(bytes: u64) -> f64 {
 fn print_config(config: &Config) -> Result<(), stdout::Error> {
     stdout::line!(
         "model        {}: {} layers, dim {}, hidden {}, {} heads of {}, {} KV heads",
-        config.architecture.name(),
+        config.architecture,
         config.n_layers,
         config.dim,
         config.hidden_dim,

@@ -4,8 +4,8 @@
 
 use super::lines;
 use anyhow::{Context, Result, anyhow, ensure};
-use llm::config::Config;
 use llm::gguf::Gguf;
+use llm::models::read_config;
 use serde_json::Value;
 
 /// The most barriers of one layer.
@@ -31,7 +31,7 @@ impl ModelFacts {
     /// It is not a model that the engine runs.
     pub fn parse(header: &[u8], len_bytes: u64) -> Result<ModelFacts> {
         let gguf = Gguf::parse(header, len_bytes).map_err(|error| anyhow!("{error}"))?;
-        let config = Config::from_gguf(&gguf).map_err(|error| anyhow!("{error}"))?;
+        let config = read_config(&gguf).map_err(|error| anyhow!("{error}"))?;
         Ok(ModelFacts {
             n_layers: config.n_layers as u64,
             tensor_bytes: gguf.tensors().map(|tensor| tensor.len_bytes).sum(),
