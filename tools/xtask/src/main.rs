@@ -31,7 +31,8 @@ enum Command {
     Count(count::Options),
     /// Print the cycles of the image's hot loops, by LLVM's model of the Cortex-A72.
     Mca(mca::Options),
-    /// List the kernel's packages, and show that no C and no BLAS is in it.
+    /// Hold `unsafe` and circles between files against ARCHITECTURE.md's lists; list the kernel's packages and show
+    /// that no C and no BLAS is in it.
     Audit,
     /// Compare the engine with transformers and write docs/parity.md.
     Parity(parity::Options),

@@ -3,7 +3,7 @@
 use core::arch::aarch64::*;
 
 use super::super::load::load;
-use super::plain::multiply;
+use super::dequantize::multiply;
 use super::{Block, Reader, for_tiles, tile, widen_half};
 use crate::activations::{FloatChunk, QuantPair};
 use crate::lanes::F32x4;

@@ -9,14 +9,14 @@
 //!                        scvtf, fmla with d_w · d_x
 //! ```
 
+mod dequantize;
 mod float;
 mod formats;
-pub mod plain;
 mod q6_k;
 
 use core::arch::aarch64::*;
 
-use self::plain::Unscaled;
+use self::dequantize::Unscaled;
 use super::load::{load, settle};
 use crate::activations::QuantPair;
 use crate::lanes::F32x4;
@@ -25,6 +25,12 @@ use crate::packed::{GROUP, Quantised};
 pub use float::{bf16, f16, f32};
 pub use formats::{q4_0, q4_1, q4_k, q5_0, q5_1, q5_k, q8_0};
 pub use q6_k::q6_k;
+
+/// The kernels that dequantize their weights: see [`crate::scalar::matmul::plain`].
+pub mod plain {
+    pub use super::formats::plain::{q4_0, q4_1, q4_k, q5_0, q5_1, q5_k, q8_0};
+    pub use super::q6_k::plain as q6_k;
+}
 
 /// Sixteen weights and sixteen more: one block of one row.
 type Block = (int8x16_t, int8x16_t);

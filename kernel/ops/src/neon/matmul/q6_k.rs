@@ -3,8 +3,8 @@
 use core::arch::aarch64::*;
 
 use super::super::load::{load, settle};
+use super::dequantize::{Unscaled, multiply};
 use super::formats::five_bits;
-use super::plain::{Unscaled, multiply};
 use super::{Block, for_tiles, to_lanes, widen_half};
 use crate::activations::{FloatChunk, QuantPair};
 use crate::lanes::F32x4;

@@ -16,9 +16,6 @@ use crate::activations::FloatChunk;
 use crate::lanes::F32x4;
 use crate::packed::{GROUP, Quantised};
 
-pub use super::formats::plain::{q4_0, q4_1, q4_k, q5_0, q5_1, q5_k, q8_0};
-pub use super::q6_k::plain as q6_k;
-
 /// One block of four rows, on its way to floats.
 pub(super) struct Unscaled {
     /// Integers.

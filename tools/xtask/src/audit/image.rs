@@ -1,4 +1,4 @@
-//! `cargo xtask audit`: what the kernel is made of, and that no C is in it.
+//! The kernel's packages and symbols: what it is made of, and that no C is in it.
 //!
 //! Two witnesses: the dependency graph (no package that links a native library) and the linked image
 //! (nothing undefined, nothing dynamic, no symbol of a C library, a C runtime or a BLAS).

@@ -1,0 +1,86 @@
+//! `cargo xtask audit`: what the kernel is made of, where `unsafe` stands, which files name each other.
+
+mod circles;
+mod image;
+mod ledger;
+mod modules;
+mod unsafe_sites;
+
+#[cfg(test)]
+mod tests;
+
+use crate::workspace;
+use anyhow::{Context, Result};
+use ledger::Ledger;
+use std::collections::BTreeSet;
+use std::fs;
+use std::path::{Path, PathBuf};
+
+/// Prints the findings in the sources and in the image.
+///
+/// # Errors
+/// The sources differ from ARCHITECTURE.md's lists, or something foreign is in the kernel.
+pub fn audit() -> Result<()> {
+    let sources = sources(&workspace::root())?;
+    stdout::line!("{sources}")?;
+    image::audit()
+}
+
+/// Holds the sources below `root` against the lists of its ARCHITECTURE.md; a line for people.
+fn sources(root: &Path) -> Result<String> {
+    let page = root.join("ARCHITECTURE.md");
+    let page =
+        fs::read_to_string(&page).with_context(|| format!("{} cannot be read", page.display()))?;
+    let ledger = Ledger::read(&page)?;
+    let sites = unsafe_sites::unsafe_sites(root)?;
+    ledger.check_unsafe(&sites)?;
+    let circles = all_circles(root)?;
+    ledger.check_circles(&circles)?;
+    let n_sites: usize = sites.values().sum();
+    Ok(format!(
+        "unsafe: {n_sites} sites in {} files, all in their rooms; circles between files: {}",
+        sites.len(),
+        circles.len()
+    ))
+}
+
+/// The circles of every crate below `root`, files by their paths from there.
+fn all_circles(root: &Path) -> Result<BTreeSet<(String, String)>> {
+    let mut crate_roots = Vec::new();
+    find_crates(root, &mut crate_roots)?;
+    let mut found = BTreeSet::new();
+    for crate_root in crate_roots {
+        let mut modules = modules::modules(&crate_root)?;
+        for module in &mut modules {
+            module.file = module
+                .file
+                .strip_prefix(root)
+                .unwrap_or(&module.file)
+                .to_owned();
+        }
+        found.extend(circles::circles(&modules));
+    }
+    Ok(found)
+}
+
+/// The root files `src/lib.rs` and `src/main.rs` of all packages below `folder`.
+fn find_crates(folder: &Path, found: &mut Vec<PathBuf>) -> Result<()> {
+    if folder.join("Cargo.toml").is_file() {
+        let roots = ["src/lib.rs", "src/main.rs"].map(|name| folder.join(name));
+        found.extend(roots.into_iter().filter(|root| root.is_file()));
+    }
+    for entry in
+        fs::read_dir(folder).with_context(|| format!("{} cannot be listed", folder.display()))?
+    {
+        let path = entry?.path();
+        let name = path
+            .file_name()
+            .unwrap_or_default()
+            .to_string_lossy()
+            .into_owned();
+        if path.is_dir() && !["target", "src"].contains(&name.as_str()) && !name.starts_with('.') {
+            find_crates(&path, found)?;
+        }
+    }
+    Ok(())
+}

@@ -1,0 +1,73 @@
+//! The word `unsafe` in the sources: how often, and in which file.
+
+use anyhow::{Context, Result};
+use proc_macro2::{TokenStream, TokenTree};
+use std::collections::BTreeMap;
+use std::fs;
+use std::path::Path;
+
+/// Files that say `unsafe`, by their path from `root`, with how often: blocks, functions, implementations and
+/// attributes, in macros too, but not in comments and strings.
+///
+/// # Errors
+/// A file cannot be read, or is no Rust.
+pub fn unsafe_sites(root: &Path) -> Result<BTreeMap<String, usize>> {
+    let mut found = BTreeMap::new();
+    walk(root, root, &mut found)?;
+    Ok(found)
+}
+
+fn walk(root: &Path, folder: &Path, found: &mut BTreeMap<String, usize>) -> Result<()> {
+    for entry in
+        fs::read_dir(folder).with_context(|| format!("{} cannot be listed", folder.display()))?
+    {
+        let path = entry?.path();
+        let name = path
+            .file_name()
+            .unwrap_or_default()
+            .to_string_lossy()
+            .into_owned();
+        if path.is_dir() {
+            if name != "target" && !name.starts_with('.') {
+                walk(root, &path, found)?;
+            }
+        } else if name.ends_with(".rs") {
+            let text = fs::read_to_string(&path)
+                .with_context(|| format!("{} cannot be read", path.display()))?;
+            let n_sites = count(&text).with_context(|| format!("{} is no Rust", path.display()))?;
+            if n_sites > 0 {
+                let relative = path.strip_prefix(root).unwrap_or(&path);
+                found.insert(relative.display().to_string(), n_sites);
+            }
+        }
+    }
+    Ok(())
+}
+
+fn count(text: &str) -> Result<usize> {
+    let tokens: TokenStream = text.parse().map_err(|error| anyhow::anyhow!("{error}"))?;
+    Ok(count_tokens(tokens))
+}
+
+fn count_tokens(tokens: TokenStream) -> usize {
+    let count = |tree| match tree {
+        TokenTree::Ident(word) => usize::from(word == "unsafe"),
+        TokenTree::Group(group) => count_tokens(group.stream()),
+        _ => 0,
+    };
+    tokens.into_iter().map(count).sum()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::count;
+
+    #[test]
+    fn words_of_the_language_count_and_others_do_not() {
+        let text = "// unsafe\n/// unsafe\n#[unsafe(no_mangle)]\npub unsafe fn f() { let unsafe_code = \"unsafe\"; }\n\
+                    macro_rules! m { () => { unsafe impl Send for S {} } }";
+        assert_eq!(count(text).unwrap(), 3);
+        assert_eq!(count("#![forbid(unsafe_code)] fn f() {}").unwrap(), 0);
+        assert!(count("fn f( {").is_err());
+    }
+}
