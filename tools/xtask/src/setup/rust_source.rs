@@ -75,31 +75,39 @@ fn unpack_source(voice: Voice, version: &str) -> Result<PathBuf> {
     }
     let debian = Debian::detect()
         .context("only Debian's own archive has the package rust-src of a recent Rust")?;
+    let apt = |suite: &str| PrivateApt::new(voice, &debian, suite, &dir.join("apt").join(suite));
+    let (suite, exact) = search(version, &mut |suite| apt(suite)?.versions(PACKAGE))?;
+    apt(suite)?.unpack(voice, PACKAGE, &exact, &source)?;
+    ensure!(
+        library.join("core").is_dir(),
+        "{PACKAGE} {exact} has no {}",
+        library.display()
+    );
+    Ok(library)
+}
+
+/// The first suite that has the package in exactly `rustc`'s version, and Debian's name of that; `versions` tells what a
+/// suite has.
+fn search(
+    rustc: &str,
+    versions: &mut dyn FnMut(&str) -> Result<Vec<String>>,
+) -> Result<(&'static str, String)> {
+    let mut others = Vec::new();
     for suite in SUITES {
-        let apt = match PrivateApt::new(voice, &debian, suite, &dir.join("apt").join(suite)) {
-            Ok(apt) => apt,
-            Err(error) => {
-                voice.say(format!("{suite}: {error:#}"));
-                continue;
-            }
-        };
-        let versions = apt.versions(PACKAGE)?;
-        if let Some(exact) = exact(&versions, version) {
-            apt.unpack(voice, PACKAGE, exact, &source)?;
-            ensure!(
-                library.join("core").is_dir(),
-                "{PACKAGE} {exact} has no {}",
-                library.display()
-            );
-            return Ok(library);
+        match versions(suite) {
+            Ok(versions) => match exact(&versions, rustc) {
+                Some(exact) => return Ok((suite, exact.to_owned())),
+                None => others.push(format!(
+                    "{suite} has {}",
+                    versions.first().map_or("none", String::as_str)
+                )),
+            },
+            Err(error) => others.push(format!("{suite}: {error:#}")),
         }
-        voice.say(format!(
-            "{suite} has {PACKAGE} {}, not {version}.",
-            versions.first().map_or("in no version", String::as_str)
-        ));
     }
     bail!(
-        "none of Debian's suites has {PACKAGE} {version}, the version of your rustc, and no other one is used"
+        "no suite of Debian has {PACKAGE} {rustc}, the version of your rustc: {}",
+        others.join(", ")
     )
 }
 
@@ -161,7 +169,8 @@ impl SourceLink {
     fn put(sysroot: &Path, library: &Path) -> Result<SourceLink> {
         let dir = sysroot.join("lib/rustlib/src/rust");
         let path = dir.join("library");
-        let is_ours = !path.join("core").is_dir();
+        // rustup's component `rust-src` is the toolchain's own; a link is one that a run before has left
+        let is_ours = path.is_symlink() || !path.join("core").is_dir();
         if is_ours {
             fs::create_dir_all(&dir)?;
             if path.is_symlink() {
@@ -191,6 +200,30 @@ mod tests {
         assert_eq!(upstream("1.95.0+dfsg1-2~bpo13+1"), "1.95.0");
         assert_eq!(upstream("1.97.1+dfsg1-1~bpo13+1"), "1.97.1");
         assert_eq!(upstream("1.95.0"), "1.95.0");
+    }
+
+    #[test]
+    fn suites_are_searched_in_their_order_and_named_where_they_fail() {
+        let mut asked = Vec::new();
+        let found = search("1.97.1", &mut |suite| {
+            asked.push(suite.to_owned());
+            match suite {
+                "trixie-backports" => anyhow::bail!("not found"),
+                "forky-backports" => Ok(vec!["1.96.0-1".to_owned()]),
+                _ => Ok(vec!["1.97.1+dfsg1-1".to_owned()]),
+            }
+        });
+        assert_eq!(found.unwrap(), ("testing", "1.97.1+dfsg1-1".to_owned()));
+        assert_eq!(asked, ["trixie-backports", "forky-backports", "testing"]);
+        let none = search("1.95.0", &mut |suite| match suite {
+            "testing" => Ok(Vec::new()),
+            _ => Ok(vec!["1.97.1+dfsg1-1".to_owned()]),
+        });
+        let error = none.unwrap_err().to_string();
+        assert!(
+            error.contains("testing has none, unstable has 1.97.1+dfsg1-1"),
+            "{error}"
+        );
     }
 
     #[test]

@@ -4,7 +4,7 @@ use super::rustc::rustc;
 use super::{exists, rust_source};
 use crate::voice::Voice;
 use crate::workspace::{TARGET, output_dir};
-use anyhow::{Context, Result, bail};
+use anyhow::{Context, Result, bail, ensure};
 use std::fs;
 use std::process::{Command, Stdio};
 
@@ -13,26 +13,63 @@ use std::process::{Command, Stdio};
 /// # Errors
 /// The target is missing and cannot be installed; the message says what to do.
 pub fn ensure(voice: Voice) -> Result<()> {
-    if works()? {
+    bring(&ThisMachine { voice })
+}
+
+/// What a machine has to bring the target with.
+trait Machine {
+    /// Whether crates compile for the board.
+    fn works(&self) -> Result<bool>;
+    /// Adds the target by rustup; `None` without rustup.
+    fn rustup_target_add(&self) -> Option<Result<()>>;
+    /// Makes the target from the source package of exactly this rustc.
+    fn build_from_source(&self) -> Result<()>;
+}
+
+fn bring(machine: &impl Machine) -> Result<()> {
+    if machine.works()? {
         return Ok(());
     }
-    let added = exists("rustup").then(|| {
-        voice.run(
-            &format!("Installing Rust's {TARGET} target"),
-            Command::new("rustup").args(["target", "add", TARGET]),
-        )
-    });
-    if matches!(added, Some(Ok(()))) && works()? {
-        return Ok(());
-    }
-    voice.say(unavailable(added.is_some()));
-    rust_source::build_target(voice).with_context(advice)?;
-    if !works()? {
+    let by_rustup = match machine.rustup_target_add() {
+        Some(Ok(())) if machine.works()? => return Ok(()),
+        Some(Ok(())) => "rustup has added it to another toolchain than rustc's".to_owned(),
+        Some(Err(error)) => format!("{error:#}"),
+        None => "there is no rustup here".to_owned(),
+    };
+    if let Err(error) = machine.build_from_source() {
         bail!(
-            "the target was made, but rustc cannot use it: was rustc updated meanwhile? Start again"
+            "rustc has no {TARGET} target ({by_rustup}; {error:#}): run `rustup target add {TARGET}` where Rust's \
+             servers can be reached, then start again"
         );
     }
+    ensure!(
+        machine.works()?,
+        "the target was made, but rustc cannot use it: was rustc updated meanwhile? Start again"
+    );
     Ok(())
+}
+
+struct ThisMachine {
+    voice: Voice,
+}
+
+impl Machine for ThisMachine {
+    fn works(&self) -> Result<bool> {
+        works()
+    }
+
+    fn rustup_target_add(&self) -> Option<Result<()>> {
+        exists("rustup").then(|| {
+            self.voice.run(
+                &format!("Installing Rust's {TARGET} target"),
+                Command::new("rustup").args(["target", "add", TARGET]),
+            )
+        })
+    }
+
+    fn build_from_source(&self) -> Result<()> {
+        rust_source::build_target(self.voice)
+    }
 }
 
 /// Compiles a crate of two lines for the board: files that are there but belong to another rustc do not count.
@@ -53,37 +90,109 @@ fn works() -> Result<bool> {
     Ok(status.success())
 }
 
-/// Why `rustup target add` did not do it.
-fn unavailable(has_rustup: bool) -> &'static str {
-    if has_rustup {
-        "rustup could not install it: looking for Debian's source package of exactly this rustc."
-    } else {
-        "There is no rustup: looking for Debian's source package of exactly this rustc."
-    }
-}
-
-/// What a person can do about it.
-fn advice() -> String {
-    format!(
-        "rustc has no {TARGET} target: run `rustup target add {TARGET}` where Rust's servers can be reached, \
-         then start again"
-    )
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
     use crate::workspace::root;
+    use anyhow::anyhow;
+    use std::cell::{Cell, RefCell};
 
-    #[test]
-    fn the_advice_names_the_command() {
-        assert!(advice().contains("rustup target add aarch64-unknown-none"));
+    /// A machine whose rustup and source package do what they are told, and that writes down what was asked.
+    struct Fake {
+        has_target: Cell<bool>,
+        rustup: Option<Result<bool, &'static str>>,
+        source: Result<bool, &'static str>,
+        asked: RefCell<Vec<&'static str>>,
+    }
+
+    impl Fake {
+        fn new(
+            rustup: Option<Result<bool, &'static str>>,
+            source: Result<bool, &'static str>,
+        ) -> Fake {
+            let (has_target, asked) = (Cell::new(false), RefCell::default());
+            Fake {
+                has_target,
+                rustup,
+                source,
+                asked,
+            }
+        }
+
+        fn ask(&self, who: &'static str, answer: Result<bool, &'static str>) -> Result<()> {
+            self.asked.borrow_mut().push(who);
+            self.has_target.set(answer.map_err(|error| anyhow!(error))?);
+            Ok(())
+        }
+
+        /// What becomes of it, and who was asked.
+        fn run(self) -> (Result<(), String>, Vec<&'static str>) {
+            let result = bring(&self).map_err(|error| format!("{error:#}"));
+            (result, self.asked.into_inner())
+        }
+    }
+
+    impl Machine for Fake {
+        fn works(&self) -> Result<bool> {
+            Ok(self.has_target.get())
+        }
+        fn rustup_target_add(&self) -> Option<Result<()>> {
+            self.rustup.map(|answer| self.ask("rustup", answer))
+        }
+        fn build_from_source(&self) -> Result<()> {
+            self.ask("source", self.source)
+        }
     }
 
     #[test]
-    fn a_rustup_that_fails_is_told_from_none() {
-        assert!(unavailable(true).starts_with("rustup could not"));
-        assert!(unavailable(false).starts_with("There is no rustup"));
+    fn a_target_that_is_there_is_left_alone() {
+        let machine = Fake::new(Some(Ok(true)), Ok(true));
+        machine.has_target.set(true);
+        assert_eq!(machine.run(), (Ok(()), vec![]));
+    }
+
+    #[test]
+    fn rustup_comes_first_and_alone_where_it_works() {
+        let machine = Fake::new(Some(Ok(true)), Ok(true));
+        assert_eq!(machine.run(), (Ok(()), vec!["rustup"]));
+    }
+
+    #[test]
+    fn the_source_package_helps_where_rustup_does_not() {
+        for (rustup, asked) in [
+            (None, vec!["source"]),
+            (Some(Err("no route to host")), vec!["rustup", "source"]),
+            (Some(Ok(false)), vec!["rustup", "source"]),
+        ] {
+            assert_eq!(Fake::new(rustup, Ok(true)).run(), (Ok(()), asked));
+        }
+    }
+
+    #[test]
+    fn one_line_says_what_failed_and_what_to_do() {
+        for (rustup, why) in [
+            (None, "there is no rustup here"),
+            (Some(Err("no route to host")), "no route to host"),
+            (Some(Ok(false)), "another toolchain"),
+        ] {
+            let (result, _) = Fake::new(rustup, Err("testing has 1.97.1")).run();
+            let error = result.unwrap_err();
+            assert!(
+                error.contains(why) && error.contains("; testing has 1.97.1)"),
+                "{error}"
+            );
+            assert!(
+                error.contains("run `rustup target add aarch64-unknown-none`"),
+                "{error}"
+            );
+            assert_eq!(error.lines().count(), 1, "{error}");
+        }
+    }
+
+    #[test]
+    fn a_target_that_does_not_work_is_no_success() {
+        let (result, _) = Fake::new(None, Ok(false)).run();
+        assert!(result.unwrap_err().contains("rustc cannot use it"));
     }
 
     #[test]
