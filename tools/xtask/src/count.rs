@@ -10,19 +10,19 @@
 
 mod bars;
 mod conversation;
-mod lines;
+mod figures;
 mod load;
 mod pieces;
 pub mod work;
 
 use crate::setup::{emulator, model};
-use crate::speed_page::{read_section, write_section};
 use crate::voice::Voice;
 use crate::workspace::{cargo, output_dir};
-use crate::{card, firmware, image};
+use crate::{card, figures as data, firmware, image};
 use anyhow::{Context, Result, bail, ensure};
 use conversation::{Conversation, STEPS};
-use lines::Lines;
+use figures::Count;
+pub use figures::Figures;
 use ops::matrix::Kernels;
 use qemu::Machine;
 use std::collections::BTreeSet;
@@ -39,7 +39,8 @@ const PROMPT_TOKENS: usize = 128;
 const ALL_CORES: usize = 4;
 /// A GGUF's description is within so many bytes of its start.
 const HEADER_BYTES: u64 = 16 << 20;
-const SECTION: &str = "count";
+/// The figures' file, and the section of docs/speed.md.
+pub const FIGURES: &str = "count";
 
 /// What to count.
 #[derive(clap::Args, Debug)]
@@ -72,9 +73,9 @@ pub struct Options {
     /// Generation of kernels that multiplies: tuned, or as a control plain or scalar.
     #[arg(long, value_name = "GENERATION", default_value_t)]
     kernels: Kernels,
-    /// Write the figures to docs/speed.md.
+    /// Write the figures to docs/figures and render docs/speed.md.
     #[arg(long)]
-    write: bool,
+    pub write: bool,
 }
 
 /// The default model with other weights.
@@ -154,17 +155,17 @@ pub fn count(options: &Options) -> Result<()> {
         .map(|weight_type| prepare(voice, &firmware.image_path, weight_type, options.kernels))
         .collect::<Result<_>>()?;
 
-    let lines = Mutex::new(Lines::default());
-    let mut failures = count_side_by_side(voice, &jobs, &positions, &options.guesses, &lines);
-    let lines = lines.into_inner().expect("no counting thread panicked");
+    let figures = Mutex::new(Figures::default());
+    let mut failures = count_side_by_side(voice, &jobs, &positions, &options.guesses, &figures);
+    let figures = figures.into_inner().expect("no counting thread panicked");
     if options.write {
         // what another run has counted stays, what this one has counted replaces it
-        let mut all = Lines::in_section(&read_section(SECTION)?);
-        all.extend(&lines);
-        write_section(SECTION, &all.section(&read_section("mca")?))?;
+        let mut all: Figures = data::read(FIGURES)?;
+        all.extend(&figures);
+        data::write(FIGURES, &all)?;
     }
-    failures.extend(lines.misses());
-    stdout::text!("{lines}")?;
+    failures.extend(bars::misses(&figures));
+    stdout::text!("{figures}")?;
     if !failures.is_empty() {
         bail!("{}", failures.join("\n"));
     }
@@ -198,11 +199,14 @@ fn count_side_by_side(
     jobs: &[Job],
     positions: &BTreeSet<usize>,
     guesses: &[u16],
-    lines: &Mutex<Lines>,
+    figures: &Mutex<Figures>,
 ) -> Vec<String> {
-    let add = |line: String| {
-        voice.say(&line);
-        lines.lock().expect("no thread panics here").put(&line);
+    let add = |model: &str, count: Count| {
+        voice.say(count.of(model).to_string());
+        figures
+            .lock()
+            .expect("no thread panics here")
+            .put(model, count);
     };
     thread::scope(|scope| {
         let threads: Vec<_> = jobs
@@ -224,24 +228,39 @@ fn count_model(
     job: &Job,
     positions: &BTreeSet<usize>,
     guesses: &[u16],
-    add: &(dyn Fn(String) + Sync),
+    add: &(dyn Fn(&str, Count) + Sync),
 ) -> Result<()> {
     let name = job.name.as_str();
     let last = positions.last().copied().context("no position to count")?;
     let mut conversation = Conversation::start(voice, name, &job.machine)?;
-    add(load::count_load(&mut conversation.session, name)?);
-    for guess in guesses.iter().map(|&n| usize::from(n)) {
-        add(lines::pass(name, guess, conversation.pass(guess)?));
+    let add = |count| add(name, count);
+    let decoded = |position: usize, decoded: conversation::Decoded| {
+        let instructions = decoded.instructions.round() as u64;
+        add(Count::Decode {
+            position,
+            instructions,
+        });
+    };
+    add(load::count_load(&mut conversation.session)?);
+    for drafted in guesses.iter().map(|&n| usize::from(n)) {
+        let instructions = conversation.pass(drafted)?.round() as u64;
+        add(Count::Pass {
+            drafted,
+            instructions,
+        });
     }
     conversation.plan(positions, PROMPT_TOKENS);
     for &position in positions.range(..PROMPT_TOKENS) {
-        add(conversation.decode(position, STEPS)?.line(name, position));
+        decoded(position, conversation.decode(position, STEPS)?);
     }
     // from an empty context, as the prompt of a first question
-    let instructions = conversation.restart(PROMPT_TOKENS)?;
-    add(lines::prefill(name, PROMPT_TOKENS, instructions));
+    let instructions = conversation.restart(PROMPT_TOKENS)?.round() as u64;
+    add(Count::Prefill {
+        prompt_tokens: PROMPT_TOKENS,
+        instructions,
+    });
     for &position in positions.range(PROMPT_TOKENS..) {
-        add(conversation.decode(position, STEPS)?.line(name, position));
+        decoded(position, conversation.decode(position, STEPS)?);
     }
 
     let mut checks = Vec::new();
@@ -249,9 +268,19 @@ fn count_model(
         conversation.use_cores(n_cores)?;
         let decoded = conversation.decode(last, 1)?;
         let work = Work::new(&decoded.cores, n_cores, &job.facts)?;
-        work.lines(name, last).into_iter().for_each(add);
         checks.extend(work.misses());
+        add(Count::Work {
+            position: last,
+            work,
+        });
     }
     ensure!(checks.is_empty(), "{}", checks.join("; "));
     Ok(())
+}
+
+/// The section of docs/speed.md; `per_32` are the instructions of the Q8_0 loop for 32 weights.
+pub fn section(figures: &Figures, per_32: f64) -> String {
+    let pieces =
+        pieces::table(figures, per_32).map_or_else(String::new, |table| format!("\n{table}"));
+    format!("{}{pieces}\n```\n{figures}```\n", bars::table(figures))
 }

@@ -13,6 +13,7 @@ pub mod ci;
 pub mod count;
 pub mod digest;
 pub mod dist;
+pub mod figures;
 pub mod firmware;
 pub mod image;
 pub mod marked;

@@ -5,7 +5,7 @@
 use anyhow::Result;
 use clap::{Parser, Subcommand};
 use std::process::ExitCode;
-use xtask::{audit, ci, count, dist, image, mca, parity, run, setup, test};
+use xtask::{audit, ci, count, dist, image, mca, parity, run, setup, speed_page, test};
 
 /// Builds, boots and checks PiLM.
 #[derive(Parser)]
@@ -31,6 +31,8 @@ enum Command {
     Count(count::Options),
     /// Print the cycles of the image's hot loops, by LLVM's model of the Cortex-A72.
     Mca(mca::Options),
+    /// Render docs/speed.md from docs/figures.
+    Figures,
     /// Hold `unsafe` and circles between files against ARCHITECTURE.md's lists; list the kernel's packages and show
     /// that no C and no BLAS is in it.
     Audit,
@@ -51,10 +53,19 @@ fn dispatch(command: Command) -> Result<()> {
         Command::Dist => dist::dist(),
         Command::Run(options) => run::run(&options),
         Command::Test => test::test(),
-        Command::Count(options) => count::count(&options),
-        Command::Mca(options) => mca::mca(&options),
+        Command::Count(options) => rendered(options.write, count::count(&options)),
+        Command::Mca(options) => rendered(options.write, mca::mca(&options)),
+        Command::Figures => speed_page::render(),
         Command::Audit => audit::audit(),
         Command::Parity(options) => parity::parity(&options),
         Command::Ci(options) => ci::ci(&options),
     }
+}
+
+/// What a counting command ended with, once the page shows the figures that it has written.
+fn rendered(has_written: bool, result: Result<()>) -> Result<()> {
+    if has_written {
+        speed_page::render()?;
+    }
+    result
 }

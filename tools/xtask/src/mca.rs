@@ -6,14 +6,17 @@
 
 mod hot;
 
-use crate::firmware;
-use crate::speed_page::write_section;
+pub use hot::{LoopCost, decode_loop, section};
+
 use crate::voice::Voice;
+use crate::{figures, firmware};
 use anyhow::{Context, Result, bail, ensure};
 use std::io::Write;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 
+/// The figures' file, and the section of docs/speed.md.
+pub const FIGURES: &str = "mca";
 /// LLVM's tools, as Debian names them; without a number where that is the name.
 const VERSIONS: [&str; 6] = ["", "-22", "-21", "-20", "-19", "-18"];
 /// Loops that multiply less often than this per turn are not what a product is made of.
@@ -68,9 +71,9 @@ pub struct Options {
     /// Another ELF than the kernel's.
     #[arg(long, value_name = "FILE")]
     elf: Option<PathBuf>,
-    /// Write the table to docs/speed.md.
+    /// Write the loops that matter to docs/figures and render docs/speed.md.
     #[arg(long)]
-    write: bool,
+    pub write: bool,
 }
 
 /// Prints the cost of the hot loops of the kernel, which is built first.
@@ -99,12 +102,12 @@ pub fn mca(options: &Options) -> Result<()> {
         }
     }
     ensure!(!costs.is_empty(), "no loop of the image multiplies");
-    let (hot, misses) = hot::table(&costs)?;
-    let text = format!("{hot}\nAll loops:\n\n```\n{}```\n", table(&costs));
-    stdout::text!("{text}")?;
+    let hot = hot::loops(&costs)?;
+    stdout::text!("{}\nAll loops:\n\n{}", section(&hot), table(&costs))?;
     if options.write {
-        write_section("mca", &text)?;
+        figures::write(FIGURES, &hot)?;
     }
+    let misses = hot::misses(&hot);
     if !misses.is_empty() {
         bail!("{}", misses.join("\n"));
     }

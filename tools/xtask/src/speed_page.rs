@@ -1,32 +1,34 @@
-//! `docs/speed.md`: sections that commands write, between marks, in a page that people write.
+//! `docs/speed.md`: its sections between marks are rendered from `docs/figures`.
 
-use crate::marked::{cut, with_section};
+use crate::marked::with_section;
 use crate::workspace::root;
+use crate::{count, figures, mca};
 use anyhow::{Context, Result};
 use std::fs;
+use std::path::PathBuf;
 
-/// What stands between the marks `<!-- name -->` and `<!-- end of name -->` of the page.
+/// Puts the figures into the page.
 ///
 /// # Errors
-/// The page or its marks are missing.
-pub fn read_section(name: &str) -> Result<String> {
-    let path = root().join("docs/speed.md");
-    let page = fs::read_to_string(&path).with_context(|| format!("reading {}", path.display()))?;
-    let (_, text, _) =
-        cut(&page, name).with_context(|| format!("{} has no marks for {name}", path.display()))?;
-    Ok(text.to_owned())
+/// The page, its marks or the figures are missing, or it cannot be written.
+pub fn render() -> Result<()> {
+    fs::write(path(), rendered()?).with_context(|| format!("writing {}", path().display()))
 }
 
-/// Puts `text` between the marks `<!-- name -->` and `<!-- end of name -->` of the page.
-///
-/// # Errors
-/// The page or its marks are missing, or it cannot be written.
-pub fn write_section(name: &str, text: &str) -> Result<()> {
-    let path = root().join("docs/speed.md");
-    let page = fs::read_to_string(&path).with_context(|| format!("reading {}", path.display()))?;
-    let page = with_section(&page, name, text)
-        .with_context(|| format!("{} has no marks for {name}", path.display()))?;
-    fs::write(&path, page).with_context(|| format!("writing {}", path.display()))
+fn path() -> PathBuf {
+    root().join("docs/speed.md")
+}
+
+/// The page with the present figures.
+fn rendered() -> Result<String> {
+    let page =
+        fs::read_to_string(path()).with_context(|| format!("reading {}", path().display()))?;
+    let loops: Vec<mca::LoopCost> = figures::read(mca::FIGURES)?;
+    let per_32 = mca::decode_loop(&loops)?.instructions;
+    let counts = count::section(&figures::read(count::FIGURES)?, per_32);
+    let page = with_section(&page, count::FIGURES, &counts);
+    page.and_then(|page| with_section(&page, mca::FIGURES, &mca::section(&loops)))
+        .with_context(|| format!("{} lacks the marks of a section", path().display()))
 }
 
 #[cfg(test)]
@@ -34,10 +36,11 @@ mod tests {
     use super::*;
 
     #[test]
-    fn the_page_has_the_marks() {
-        let page = fs::read_to_string(root().join("docs/speed.md")).unwrap();
-        for name in ["count", "mca"] {
-            assert!(with_section(&page, name, "").is_some(), "{name}");
-        }
+    fn the_page_is_rendered_from_the_figures() {
+        let page = fs::read_to_string(path()).unwrap();
+        assert!(
+            page == rendered().unwrap(),
+            "docs/speed.md is stale: `cargo xtask figures` renders it"
+        );
     }
 }

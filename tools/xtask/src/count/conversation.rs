@@ -1,6 +1,5 @@
 //! One firmware and one context that grows from position to position, with signs of life.
 
-use super::lines;
 use super::work::CoreWork;
 use crate::session::Session;
 use crate::voice::Voice;
@@ -31,16 +30,9 @@ pub struct Conversation<'v> {
 /// What decoding at one position took.
 pub struct Decoded {
     /// Instructions of one token.
-    instructions: f64,
+    pub instructions: f64,
     /// What each core did for all of the tokens.
     pub cores: Vec<CoreWork>,
-}
-
-impl Decoded {
-    /// The figure, as the command ends with it.
-    pub fn line(&self, name: &str, position: usize) -> String {
-        lines::decode(name, position, self.instructions)
-    }
 }
 
 impl<'v> Conversation<'v> {

@@ -1,6 +1,7 @@
 //! What a load takes: reading, packing and checksum, on one core that does one after the other.
 
 use super::conversation::number;
+use super::figures::{Count, Load};
 use crate::session::Session;
 use anyhow::{Context, Result};
 use serde_json::{Value, json};
@@ -9,7 +10,7 @@ use serde_json::{Value, json};
 ///
 /// # Errors
 /// It does not load, or the firmware reports no times.
-pub(super) fn count_load(session: &mut Session, name: &str) -> Result<String> {
+pub(super) fn count_load(session: &mut Session) -> Result<Count> {
     let mut loaded = None;
     session.ask_with(json!({"op": "load", "name": "1"}), &mut |event: &Value| {
         if event["event"] == "loaded" {
@@ -18,12 +19,12 @@ pub(super) fn count_load(session: &mut Session, name: &str) -> Result<String> {
         Ok(())
     })?;
     let loaded = loaded.context("the firmware reports no load")?;
-    let million = |field| Ok::<f64, anyhow::Error>(number(&loaded, "timing", field)? * 1e3);
-    Ok(format!(
-        "load {name}: {:.0} M read + {:.0} M pack + {:.0} M checksum of {:.0} M in all",
-        million("read_s")?,
-        million("pack_s")?,
-        million("checksum_s")?,
-        million("total_s")?,
-    ))
+    let instructions =
+        |field| Ok::<u64, anyhow::Error>((number(&loaded, "timing", field)? * 1e9).round() as u64);
+    Ok(Count::Load(Load {
+        read: instructions("read_s")?,
+        pack: instructions("pack_s")?,
+        checksum: instructions("checksum_s")?,
+        total: instructions("total_s")?,
+    }))
 }

@@ -4,25 +4,21 @@
 //! the position. What is left is everything else, and has to be the same at every position.
 
 use super::conversation::STEPS;
-use super::lines::Lines;
+use super::figures::{Figures, millions};
 use std::fmt::Write;
 
 /// Bytes of 32 weights.
 const Q8_0_BLOCK_BYTES: f64 = 34.0;
-/// In the sections of docs/speed.md.
-const LOOP: &str = "| Q8_0, decoded token | ";
 
-/// A Markdown table, if `lines` has two positions and `mca` (its section of docs/speed.md) the loop.
-pub fn table(lines: &Lines, mca: &str) -> Option<String> {
-    let (_, row) = mca.split_once(LOOP)?;
-    let per_32: f64 = row.split(' ').next()?.parse().ok()?;
-    let products = per_32 * blocks(lines)?;
-    let counted: Vec<(f64, f64)> = lines
+/// A Markdown table, if `figures` has two positions; the loop of the matrix products has `per_32` instructions for 32
+/// weights.
+pub fn table(figures: &Figures, per_32: f64) -> Option<String> {
+    let model = figures.model("q8_0")?;
+    let products = per_32 * model.tensor_bytes()? as f64 / 1e6 / Q8_0_BLOCK_BYTES;
+    let counted: Vec<(f64, f64)> = model
+        .decode
         .iter()
-        .filter_map(|(what, figure)| {
-            let position = what.strip_prefix("decode q8_0 pos")?.parse().ok()?;
-            Some((position, super::bars::millions(figure)?))
-        })
+        .map(|(&position, &instructions)| (position as f64, millions(instructions)))
         .collect();
     let (first, last) = (counted.first()?, counted.last()?);
     let growth = (last.1 - first.1) / (last.0 - first.0);
@@ -48,31 +44,47 @@ pub fn table(lines: &Lines, mca: &str) -> Option<String> {
     Some(table)
 }
 
-/// Millions of blocks of 32 weights that a token multiplies.
-fn blocks(lines: &Lines) -> Option<f64> {
-    let (_, figure) = lines.iter().find(|(what, _)| {
-        what.starts_with("work q8_0 ") && what.ends_with(super::lines::THE_ONLY_CORE)
-    })?;
-    Some(super::bars::megabytes(figure)? / Q8_0_BLOCK_BYTES)
-}
-
 #[cfg(test)]
 mod tests {
+    use super::super::figures::Count;
+    use super::super::work::{CoreWork, ModelFacts, Work};
     use super::*;
+
+    fn figures(decode: &[(usize, u64)]) -> Figures {
+        let mut figures = Figures::default();
+        for &(position, instructions) in decode {
+            figures.put(
+                "q8_0",
+                Count::Decode {
+                    position,
+                    instructions,
+                },
+            );
+        }
+        let core = CoreWork {
+            rows: 7,
+            blocks: 9,
+            barriers: 11,
+            bytes: 136_000_000,
+        };
+        let facts = ModelFacts {
+            n_layers: 2,
+            tensor_bytes: 136_000_000,
+        };
+        let work = Work::new(&[core], 1, &facts).unwrap();
+        figures.put(
+            "q8_0",
+            Count::Work {
+                position: 216,
+                work,
+            },
+        );
+        figures
+    }
 
     #[test]
     fn the_pieces_come_to_what_was_counted() {
-        let mut lines = Lines::default();
-        [
-            "decode q8_0 pos16: 45.0 M",
-            "decode q8_0 pos216: 49.0 M",
-            "work q8_0 pos216 core 0 of 1: 7 rows, 9 attention blocks, 11 barriers, 136.00 MB of tensors",
-        ]
-        .iter()
-        .for_each(|line| lines.put(line));
-        assert_eq!(table(&lines, ""), None);
-        let mca = "| per 32 |\n| Q8_0, decoded token | 10.00 | 5.43 | 26 | 10.5 | ≤ 5.5 |\n";
-        let table = table(&lines, mca).unwrap();
+        let table = table(&figures(&[(16, 45_000_000), (216, 49_000_000)]), 10.0).unwrap();
         let rows: Vec<_> = table.lines().collect();
         assert!(
             rows[0].contains("attention, 20.0 k per position"),
@@ -89,9 +101,6 @@ mod tests {
 
     #[test]
     fn one_position_tells_no_growth() {
-        let mut lines = Lines::default();
-        lines.put("decode q8_0 pos16: 45.0 M");
-        lines.put("work q8_0 pos16 core 0 of 1: 7 rows, 136.00 MB of tensors");
-        assert_eq!(table(&lines, "| Q8_0, decoded token | 10.00 |"), None);
+        assert_eq!(table(&figures(&[(16, 45_000_000)]), 10.0), None);
     }
 }

@@ -2,10 +2,10 @@
 //!
 //! These counts are exact in any machine: emulated or not, loaded or not.
 
-use super::lines;
 use anyhow::{Context, Result, anyhow, ensure};
 use llm::gguf::Gguf;
 use llm::models::read_config;
+use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
 /// The most barriers of one layer.
@@ -16,7 +16,7 @@ const MAX_SPREAD: f64 = 0.03;
 const FEW_BLOCKS: u64 = 2;
 
 /// What the counts are compared with.
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct ModelFacts {
     /// Layers.
     pub n_layers: u64,
@@ -40,7 +40,7 @@ impl ModelFacts {
 }
 
 /// What one core did for some tokens.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct CoreWork {
     /// Rows of weights multiplied.
     pub rows: u64,
@@ -73,7 +73,7 @@ impl CoreWork {
 }
 
 /// What the cores did together for one decoded token.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Work {
     cores: Vec<CoreWork>,
     facts: ModelFacts,
@@ -103,6 +103,11 @@ impl Work {
             cores: busy.to_vec(),
             facts: *facts,
         })
+    }
+
+    /// What each of the cores did.
+    pub fn cores(&self) -> &[CoreWork] {
+        &self.cores
     }
 
     /// Bytes of weights read, relative to those that the file has.
@@ -166,26 +171,25 @@ impl Work {
     }
 
     /// The figures of each core, and what they come to.
-    pub fn lines(&self, name: &str, position: usize) -> Vec<String> {
+    pub fn lines(&self) -> Vec<String> {
         let n = self.cores.len();
         let mut all: Vec<String> = self
             .cores
             .iter()
             .enumerate()
             .map(|(id, core)| {
-                let work = format!(
-                    "{} rows, {} attention blocks, {} barriers, {:.2} MB of tensors",
+                format!(
+                    "core {id} of {n}: {} rows, {} attention blocks, {} barriers, {:.2} MB of tensors",
                     core.rows,
                     core.blocks,
                     core.barriers,
                     core.bytes as f64 / 1e6
-                );
-                lines::work(name, position, &format!("core {id} of {n}"), &work)
+                )
             })
             .collect();
         let (per_layer, beside) = self.barriers();
         let mut sum = format!(
-            "{:.2} of the tensors' bytes, {per_layer} barriers per layer and {beside} beside",
+            "sum over {n}: {:.2} of the tensors' bytes, {per_layer} barriers per layer and {beside} beside",
             self.bytes_ratio()
         );
         if n > 1 {
@@ -198,7 +202,7 @@ impl Work {
                 sum.push_str(" (too few to share)");
             }
         }
-        all.push(lines::work(name, position, &format!("sum over {n}"), &sum));
+        all.push(sum);
         all
     }
 }
@@ -237,8 +241,8 @@ mod tests {
         assert_eq!(work.misses(), [""; 0]);
         assert_eq!(work.barriers(), (5, 1));
         assert_eq!(
-            work.lines("q8_0", 256)[4],
-            "work q8_0 pos256 sum over 4: 1.00 of the tensors' bytes, 5 barriers per layer and 1 beside, \
+            work.lines()[4],
+            "sum over 4: 1.00 of the tensors' bytes, 5 barriers per layer and 1 beside, \
              cores apart by 0.0 % in rows, 0.0 % in attention blocks"
         );
     }
@@ -264,7 +268,7 @@ mod tests {
     fn few_blocks_need_not_be_even() {
         let cores = [core(100, 3), core(100, 3), core(100, 3), core(100, 2)];
         assert_eq!(misses(&cores), [""; 0]);
-        let lines = Work::new(&cores, 4, &FACTS).unwrap().lines("q8_0", 16);
+        let lines = Work::new(&cores, 4, &FACTS).unwrap().lines();
         assert!(lines[4].ends_with("36.4 % in attention blocks (too few to share)"));
     }
 

@@ -2,6 +2,7 @@
 
 use super::Cost;
 use anyhow::{Context, Result};
+use serde::{Deserialize, Serialize};
 
 /// A loop that most of the time goes into.
 struct Hot {
@@ -19,7 +20,7 @@ struct Hot {
 /// ggml's Q8_0 loop; on Armv8.0 it has no other for a prompt.
 const GGML_Q8_0: (f64, f64) = (26.0, 10.5);
 
-const HOT: [Hot; 11] = [
+const HOT: [Hot; 10] = [
     Hot {
         title: "Q8_0, decoded token",
         function: "mul_quantised::<ops::packed::q8_0::Q8_0, 1>",
@@ -70,13 +71,6 @@ const HOT: [Hot; 11] = [
         bar: None,
     },
     Hot {
-        title: "Q4_1, plain kernels, four tokens of a prompt, each",
-        function: "mul_plain::<ops::packed::q4_1::Q4_1, 4>",
-        products: None,
-        ggml: None,
-        bar: None,
-    },
-    Hot {
         title: "F16, decoded token",
         function: "mul_float::<ops::packed::float::F16, 1>",
         products: None,
@@ -119,24 +113,58 @@ impl Hot {
     }
 }
 
-/// A Markdown table of them, and the bars that are missed.
+/// What such a loop takes per 32 products, as `docs/figures/mca.json` keeps it.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct LoopCost {
+    /// What it is for.
+    pub title: String,
+    /// Instructions, the closing branch included.
+    pub instructions: f64,
+    /// Cycles.
+    pub cycles: f64,
+}
+
+/// The loops that matter.
 ///
 /// # Errors
 /// A loop is not in the image.
-pub fn table(costs: &[Cost]) -> Result<(String, Vec<String>)> {
+pub fn loops(costs: &[Cost]) -> Result<Vec<LoopCost>> {
+    let hundredths = |value: f64| (value * 100.0).round() / 100.0;
+    HOT.iter()
+        .map(|hot| {
+            let cost = hot.find(costs)?;
+            Ok(LoopCost {
+                title: hot.title.to_owned(),
+                instructions: hundredths(cost.instructions_per_32()),
+                cycles: hundredths(cost.cycles_per_32()),
+            })
+        })
+        .collect()
+}
+
+/// The loop that most of a Q8_0 token goes into.
+///
+/// # Errors
+/// It is not among them.
+pub fn decode_loop(loops: &[LoopCost]) -> Result<&LoopCost> {
+    let found = loops.iter().find(|cost| cost.title == HOT[0].title);
+    found.with_context(|| format!("no figures of the loop {}", HOT[0].title))
+}
+
+/// The section of docs/speed.md.
+pub fn section(loops: &[LoopCost]) -> String {
     let mut table =
         "| per 32 products | instructions | cycles | ggml: instructions | cycles | bar: cycles |\n\
                      |---|---|---|---|---|---|\n"
             .to_owned();
-    let mut misses = Vec::new();
-    for hot in &HOT {
-        let cost = hot.find(costs)?;
-        let cycles = cost.cycles_per_32();
-        let or_dash = |text: Option<String>| text.unwrap_or_else(|| "–".to_owned());
+    let or_dash = |text: Option<String>| text.unwrap_or_else(|| "–".to_owned());
+    for (cost, hot) in with_bars(loops) {
         table.push_str(&format!(
-            "| {} | {:.2} | {cycles:.2} | {} | {} | {} |\n",
-            hot.title,
-            cost.instructions_per_32(),
+            "| {} | {:.2} | {:.2} | {} | {} | {} |\n",
+            cost.title,
+            cost.instructions,
+            cost.cycles,
             or_dash(
                 hot.ggml
                     .map(|(instructions, _)| format!("{instructions:.0}"))
@@ -144,14 +172,26 @@ pub fn table(costs: &[Cost]) -> Result<(String, Vec<String>)> {
             or_dash(hot.ggml.map(|(_, cycles)| format!("{cycles:.1}"))),
             or_dash(hot.bar.map(|bar| format!("≤ {bar:.1}"))),
         ));
-        if let Some(bar) = hot.bar.filter(|bar| cycles > *bar) {
-            misses.push(format!(
-                "{}: {cycles:.2} cycles per 32 products, more than {bar:.1}",
-                hot.title
-            ));
-        }
     }
-    Ok((table, misses))
+    table
+}
+
+/// The bars that are missed, in words.
+pub fn misses(loops: &[LoopCost]) -> Vec<String> {
+    with_bars(loops)
+        .filter_map(|(LoopCost { title, cycles, .. }, hot)| {
+            let bar = hot.bar.filter(|bar| cycles > bar)?;
+            Some(format!(
+                "{title}: {cycles:.2} cycles per 32 products, more than {bar:.1}"
+            ))
+        })
+        .collect()
+}
+
+fn with_bars(loops: &[LoopCost]) -> impl Iterator<Item = (&LoopCost, &'static Hot)> {
+    loops
+        .iter()
+        .filter_map(|cost| Some((cost, HOT.iter().find(|hot| hot.title == cost.title)?)))
 }
 
 #[cfg(test)]
@@ -183,25 +223,26 @@ mod tests {
         let mut costs = all();
         costs.push(cost(HOT[0].function, 32, 1.0));
         costs.push(cost(HOT[0].function, 64, 9.0));
-        let (table, misses) = table(&costs).unwrap();
+        let loops = loops(&costs).unwrap();
+        let table = section(&loops);
         assert!(
             table.contains("| Q8_0, decoded token | 5.00 | 4.50 | 26 | 10.5 | ≤ 5.5 |"),
             "{table}"
         );
         assert_eq!(table.lines().count(), 2 + HOT.len());
-        assert_eq!(misses, [""; 0]);
+        assert_eq!(decode_loop(&loops).unwrap().instructions, 5.0);
+        assert_eq!(misses(&loops), [""; 0]);
     }
 
     #[test]
     fn a_missed_bar_and_a_missing_loop_are_told() {
         let mut costs = all();
         costs[1].cycles = 12.0;
-        let (_, misses) = table(&costs).unwrap();
         assert_eq!(
-            misses,
+            misses(&loops(&costs).unwrap()),
             ["Q8_0, four tokens of a prompt, each: 6.00 cycles per 32 products, more than 5.0"]
         );
         costs.remove(2);
-        assert!(table(&costs).is_err());
+        assert!(loops(&costs).is_err());
     }
 }
