@@ -1,7 +1,7 @@
 //! Cache maintenance by address, for memory that someone without our caches reads or writes.
 //!
 //! The SD controller, the VideoCore and a core whose MMU is still off all look past the caches. QEMU
-//! has none, so that nothing here can be seen to be missing there (hardware.md MMU-6, MMU-7, SMP-2).
+//! has none, so that nothing here can be seen to be missing there (docs/hardware.md MMU-6, MMU-7, SMP-2).
 
 use core::arch::asm;
 

@@ -3,7 +3,7 @@
 //! Each sleeps in `wfe` in the firmware's stub at page 0, reading its slot with caches off. It is
 //! released by an address in that slot, and runs `_secondary_start`.
 //!
-//! **Resources**: the firmware's `armstub8.S` (slots at 0xd8 + 8 · core); hardware.md SMP-1 to SMP-4.
+//! **Resources**: the firmware's `armstub8.S` (slots at 0xd8 + 8 · core); docs/hardware.md SMP-1 to SMP-4.
 
 use core::ops::Range;
 use core::sync::atomic::{AtomicBool, Ordering};

@@ -1,6 +1,6 @@
 //! The firmware's device tree, as far as memory is concerned. Pure; trusts nothing.
 //!
-//! **Resources**: Devicetree Specification 0.4, chapter 5 (flattened format); hardware.md BOOT-8.
+//! **Resources**: Devicetree Specification 0.4, chapter 5 (flattened format); docs/hardware.md BOOT-8.
 
 use core::fmt;
 use core::ops::Range;

@@ -12,6 +12,14 @@
 //! Everything that is only arithmetic (tables, ESR, device tree, register values) is pure and tested
 //! on the host; everything with an instruction in it exists only where `target_os = "none"`.
 //!
+//! * `start`, [`registers`]: the first instructions, and every value that a system register gets
+//! * [`layout`]: places of image and stacks
+//! * [`page_tables`], `mmu`: the map (pure), and the live one
+//! * `vectors`, [`esr`], [`report`], [`backtrace`]: exceptions, and their words
+//! * `cores`: cores 1–3 out of the spin table
+//! * [`ram`], [`device_tree`]: which RAM there is
+//! * `cache`, `wait`, `cpu`, `hint`, [`pmu`]: instructions with a meaning
+//!
 //! **Resources**: Arm Architecture Reference Manual; Cortex-A72 manual (100095); the Raspberry Pi
 //! firmware's `armstub8.S` for the state at entry.
 

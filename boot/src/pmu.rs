@@ -5,7 +5,7 @@
 //! instructions with `-icount` only, and nothing else.
 //!
 //! **Resources**: Arm Architecture Reference Manual, D11; Cortex-A72 manual (100095), §11.8 (events);
-//! hardware.md PMU-1.
+//! docs/hardware.md PMU-1.
 
 /// What the event counters 0 to 3 count, by event number.
 pub const EVENTS: [u32; 4] = [

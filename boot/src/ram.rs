@@ -9,7 +9,7 @@
 //! and the board revision gives the total. Where both speak, only what both say is used, but for
 //! QEMU's device tree, which leaves out the upper part.
 //!
-//! **Resources**: hardware.md MEM-1, MEM-2; Raspberry Pi documentation, revision codes.
+//! **Resources**: docs/hardware.md MEM-1, MEM-2; Raspberry Pi documentation, revision codes.
 
 use core::fmt;
 use core::ops::Range;

@@ -100,7 +100,7 @@ _secondary_start:
     wfe
     b       .Lpark
 
-// Returns at EL1 with every register that the firmware leaves UNKNOWN set (hardware.md BOOT-6).
+// Returns at EL1 with every register that the firmware leaves UNKNOWN set (docs/hardware.md BOOT-6).
 .Lenter_el1:
     mov     x18, x30
     mrs     x9, CurrentEL

@@ -1,6 +1,6 @@
 //! The Raspberry Pi 4B: where its devices are, and the only place where drivers are built.
 //!
-//! **Resources**: hardware.md MEM-3 (addresses as the ARM sees them).
+//! **Resources**: docs/hardware.md MEM-3 (addresses as the ARM sees them).
 
 use core::cell::UnsafeCell;
 use core::sync::atomic::{AtomicBool, AtomicU32, Ordering};

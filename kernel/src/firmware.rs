@@ -28,7 +28,7 @@ const COMMAND_LINE_BYTES: usize = 2048;
 /// What a start-up may take before the watchdog restarts the board.
 const BRING_UP_LIMIT_MS: u32 = 15_000;
 
-/// Option of the kernel command line: longer prefetch distances (hardware.md MMU-11).
+/// Option of the kernel command line: longer prefetch distances (docs/hardware.md MMU-11).
 const FAR_PREFETCH: &str = "board.prefetch=far";
 
 /// Options of the kernel command line that show what the end looks like: on core 0, and on the last.

@@ -172,7 +172,7 @@ impl Health {
     }
 }
 
-/// Raises the core clock to what the firmware allows: it hands over at 600 MHz (hardware.md CLK-1).
+/// Raises the core clock to what the firmware allows: it hands over at 600 MHz (docs/hardware.md CLK-1).
 pub fn raise_core_clock() {
     let mut mailbox = board::mailbox().lock();
     if let Ok(hz) = mailbox.max_clock_rate_hz(ClockId::Arm) {

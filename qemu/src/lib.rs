@@ -1,5 +1,12 @@
 //! A QEMU `raspi4b` owned by a test or a command, and its UART.
 //!
+//! * `machine`: start, talk, end; [`Machine`], [`Qemu`]
+//! * `args`: flag files with reasons
+//! * `uart`: what the guest has said, and what has been looked at
+//! * `log`: QEMU's complaints, and those that are known
+//! * `seat`: how many run at once
+//! * `error`: [`Error`]
+//!
 //! ```no_run
 //! use qemu::Machine;
 //! use std::time::Duration;

@@ -1,6 +1,6 @@
 //! Memory that someone else reads or writes: addresses as they see them, and our caches' part.
 //!
-//! **Resources**: hardware.md MEM-4, MMU-6, MMU-7.
+//! **Resources**: docs/hardware.md MEM-4, MMU-6, MMU-7.
 
 /// Keeps caches and memory in step. Nothing on this chip is coherent with the cores, and QEMU has no
 /// caches, so that a missing call shows on a board only.

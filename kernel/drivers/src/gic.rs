@@ -1,6 +1,6 @@
 //! The GIC-400 interrupt controller, seen from the non-secure side.
 //!
-//! **Resources**: GIC architecture 2.0 (IHI 0048), §4; hardware.md GIC-1. The firmware's stub has put
+//! **Resources**: GIC architecture 2.0 (IHI 0048), §4; docs/hardware.md GIC-1. The firmware's stub has put
 //! all interrupts into group 1; grouping registers are out of reach from here.
 
 use tock_registers::interfaces::{Readable, Writeable};

@@ -1,6 +1,6 @@
 //! Pins: what they are connected to, their pulls, and the ACT LED.
 //!
-//! **Resources**: BCM2711 ARM Peripherals, chapter 5; hardware.md UART-1, UART-2, BOOT-15.
+//! **Resources**: BCM2711 ARM Peripherals, chapter 5; docs/hardware.md UART-1, UART-2, BOOT-15.
 
 use tock_registers::interfaces::{Readable, Writeable};
 use tock_registers::register_structs;

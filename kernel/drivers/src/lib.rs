@@ -2,6 +2,27 @@
 //!
 //! Each driver takes its registers as an [`mmio::Mmio`], which a test builds on plain memory; time,
 //! caches and the mailbox's doorbell come in as small traits.
+//!
+//! * [`mmio`]: registers at an address, the one dereference
+//! * [`clock`], [`dma`]: time; bus addresses and cache maintenance
+//! * [`pl011`], [`rx_ring`]: the console's UART, and the bytes it has received
+//! * [`gpio`]: pins, pulls, LED
+//! * [`mailbox`], [`property`]: one question to the firmware, and the questions
+//! * [`gic`]: the interrupt controller
+//! * [`watchdog`]: reset, power-off, watchdog
+//! * [`rng200`]: a random seed
+//! * [`machine`]: board or emulator
+//! * [`sd`]: the card and its controllers
+//!
+//! The board's side of each is in `docs/hardware.md`. What is only arithmetic runs anywhere:
+//!
+//! ```
+//! use drivers::sd::divider::Divider;
+//!
+//! // 200 MHz to identify a card at 400 kHz: N = 250, of which the low byte is in bits 15:8.
+//! let divider = Divider::at_most(400_000, 200_000_000).expect("in reach");
+//! assert_eq!(divider.bits(), 250 << 8);
+//! ```
 
 #![cfg_attr(target_os = "none", no_std)]
 

@@ -1,7 +1,7 @@
 //! Board or emulator? Pure: the evidence is collected elsewhere.
 //!
 //! Only what must differ may depend on the answer: whether a speed is called one, and whether the
-//! emulator's own exit may be used (hardware.md QEMU-12).
+//! emulator's own exit may be used (docs/hardware.md QEMU-12).
 
 /// Three things that differ between a Raspberry Pi 4 and QEMU's `raspi4b`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

@@ -8,7 +8,7 @@
 //! The buffer's bus address goes into one register, comes back in another, and the buffer then holds
 //! the answer. Any tag may go unanswered: QEMU and older firmware know fewer.
 //!
-//! **Resources**: Raspberry Pi firmware wiki, "Mailbox property interface"; hardware.md MB-1, MMU-7.
+//! **Resources**: Raspberry Pi firmware wiki, "Mailbox property interface"; docs/hardware.md MB-1, MMU-7.
 
 #[cfg(test)]
 pub(crate) mod fake;

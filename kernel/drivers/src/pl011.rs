@@ -3,7 +3,7 @@
 //! Received bytes are taken by interrupt into a ring, because the 32 bytes of the FIFO last 2.8 ms at
 //! 115200 baud and the core may be busy for longer. Sending polls.
 //!
-//! **Resources**: Arm PL011 manual (DDI 0183), §3.3; hardware.md UART-1 to UART-7.
+//! **Resources**: Arm PL011 manual (DDI 0183), §3.3; docs/hardware.md UART-1 to UART-7.
 
 pub mod registers;
 

@@ -1,6 +1,6 @@
 //! The property tags that this firmware asks, with their units.
 //!
-//! **Resources**: Raspberry Pi firmware wiki, "Mailbox property interface"; hardware.md §7 for what
+//! **Resources**: Raspberry Pi firmware wiki, "Mailbox property interface"; docs/hardware.md MB-1 for what
 //! board and QEMU answer. Setting a clock echoes the request, so that nothing here claims a rate that
 //! was not measured.
 

@@ -1,6 +1,6 @@
 //! The random number generator: a seed that nobody chose. Absent in QEMU, so probe first.
 //!
-//! **Resources**: hardware.md RNG-1; Linux `iproc-rng200.c` for the meaning of the bits.
+//! **Resources**: docs/hardware.md RNG-1; Linux `iproc-rng200.c` for the meaning of the bits.
 
 use tock_registers::interfaces::{Readable, Writeable};
 use tock_registers::register_structs;

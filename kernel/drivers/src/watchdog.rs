@@ -1,6 +1,6 @@
 //! The power-management block: reset, power-off and the watchdog.
 //!
-//! **Resources**: hardware.md PM-1; Linux `bcm2835_wdt.c` for the meaning of the bits.
+//! **Resources**: docs/hardware.md PM-1; Linux `bcm2835_wdt.c` for the meaning of the bits.
 
 use tock_registers::interfaces::{Readable, Writeable};
 use tock_registers::register_structs;

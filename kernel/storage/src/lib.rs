@@ -9,11 +9,36 @@
 //!     │  chain.rs       cluster chain to runs of blocks, once per file
 //!     │  window.rs      read-ahead: one window for the FAT, one for data
 //!   device.rs      the trait BlockDevice
+//!   error.rs       why a card yields no file, one sentence each
 //! ```
 //!
 //! A file's chain is resolved into runs when it is opened, so that a large `read_at` is one transfer
 //! per run, straight into the caller's buffer: the card's speed, with nothing in between. Nothing on
 //! the card is trusted: every number is checked before it is used, every walk has an end.
+//!
+//! ```
+//! use storage::{BLOCK_BYTES, BlockDevice, Volume};
+//!
+//! /// 64 blocks that nobody has written.
+//! struct NewCard;
+//!
+//! impl BlockDevice for NewCard {
+//!     type Error = std::io::Error;
+//!
+//!     fn n_blocks(&self) -> u64 {
+//!         64
+//!     }
+//!
+//!     fn read_blocks(&mut self, first: u64, buf: &mut [u8]) -> Result<(), Self::Error> {
+//!         assert!(first + (buf.len() / BLOCK_BYTES) as u64 <= self.n_blocks());
+//!         buf.fill(0);
+//!         Ok(())
+//!     }
+//! }
+//!
+//! let refused = Volume::mount(NewCard).err().expect("there is no file system");
+//! assert!(refused.to_string().contains("the card is empty"), "{refused}");
+//! ```
 //!
 //! Resources: Microsoft, FAT: General Overview of On-Disk Format, 1.03 (`fatgen103`).
 

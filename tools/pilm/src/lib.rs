@@ -1,4 +1,16 @@
 //! The library behind the `pilm` program.
+//!
+//! * [`session`], [`threads`]: the firmware's engine with a model in the host's memory, and its cores
+//! * [`file_source`], [`editable`]: models from files; small ones in memory that can be changed
+//! * [`gguf_writer`]: GGUF files, written in one pass
+//! * [`quantize`], [`dequantize`]: f32 to weight types and back
+//! * [`requantize`]: a GGUF file in other weight types
+//! * [`convert`], [`safetensors`]: a Hugging Face directory as a GGUF file
+//! * [`synth`]: seeded models for tests
+//! * [`reference`](mod@reference): a decoder in f64, the engine's yardstick
+//! * [`decoder`]: what comparisons need of either
+//! * [`parity`], [`metrics`], [`npy`]: comparison with the stored results of another implementation
+//! * [`perplexity`]: perplexity on a text, distance from a base run
 
 #![forbid(unsafe_code)]
 

@@ -1,9 +1,27 @@
 //! What builds, boots and checks PiLM: the library behind `cargo xtask` and the QEMU tests.
 //!
+//! Building:
 //! * [`workspace`]: where things are, and cargo itself
-//! * [`firmware`]: the kernel as ELF and as `kernel8.img`
-//! * [`raw_image`]: ELF to the flat bytes that the board loads
+//! * [`firmware`], [`raw_image`]: the kernel as ELF, and as the flat bytes that the board loads
+//! * [`reproduce`], [`size`]: the same kernel from every folder; its size against a budget
+//! * [`setup`]: what a fresh machine lacks
+//! * [`digest`]: digests of files
+//!
+//! Cards:
 //! * [`card`]: an SD-card image with MBR and FAT32
+//! * [`image`], [`dist`]: a whole card; the files for one that has the board's firmware
+//!
+//! Talking to the firmware:
+//! * [`run`], [`terminal`]: boot in QEMU, ask; the person's terminal
+//! * [`session`]: a conversation in JSON lines
+//! * [`voice`]: xtask's own words, on stderr
+//!
+//! Checks and figures:
+//! * [`ci`], [`test`](mod@test): everything that must hold; all tests
+//! * [`audit`]: the kernel's parts, its `unsafe`, circles between files
+//! * [`parity`]: comparison with transformers
+//! * [`count`], [`mca`]: instructions per token in QEMU; cycles of hot loops by LLVM's model
+//! * [`speed_page`], [`marked`]: sections of pages that commands write
 
 #![forbid(unsafe_code)]
 
