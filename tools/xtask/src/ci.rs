@@ -146,7 +146,9 @@ fn of<'c>(command: &'c mut Command, packages: &[&str]) -> &'c mut Command {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::workspace::root;
     use clap::{Command as Parser, FromArgMatches};
+    use std::fs;
 
     fn parse(part: &str) -> Result<Options, clap::Error> {
         let parser = Options::augment_args(Parser::new("ci"));
@@ -169,5 +171,17 @@ mod tests {
         assert!(text.ends_with("It holds (112 s)."));
         let all = PARTS.map(|(name, _)| (name, 1));
         assert!(table(&all).ends_with("All checks hold (9 s)."));
+    }
+
+    #[test]
+    fn the_workflow_runs_every_part_and_no_other() {
+        let workflow = fs::read_to_string(root().join(".github/workflows/ci.yml")).unwrap();
+        let matrix = workflow
+            .lines()
+            .find_map(|line| line.trim().strip_prefix("part: [")?.strip_suffix(']'))
+            .unwrap();
+        let parts: Vec<_> = matrix.split(", ").collect();
+        assert_eq!(parts, PARTS.map(|(name, _)| name));
+        assert!(workflow.contains("\n      - run: cargo xtask ci --only ${{ matrix.part }}\n"));
     }
 }

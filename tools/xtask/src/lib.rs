@@ -38,6 +38,7 @@ pub mod marked;
 pub mod mca;
 pub mod parity;
 pub mod raw_image;
+pub mod release_manifest;
 pub mod reproduce;
 pub mod run;
 pub mod session;

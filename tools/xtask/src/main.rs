@@ -5,7 +5,9 @@
 use anyhow::Result;
 use clap::{Parser, Subcommand};
 use std::process::ExitCode;
-use xtask::{audit, ci, count, dist, image, mca, parity, run, setup, speed_page, test};
+use xtask::{
+    audit, ci, count, dist, image, mca, parity, release_manifest, run, setup, speed_page, test,
+};
 
 /// Builds, boots and checks PiLM.
 #[derive(Parser)]
@@ -23,6 +25,8 @@ enum Command {
     Image(image::Options),
     /// Write the files for a Raspberry Pi OS card: kernel8.img, config.txt, pilm.txt, checksums.
     Dist,
+    /// Print the manifest of a released image, as Raspberry Pi Imager reads it.
+    Manifest(release_manifest::Options),
     /// Boot the firmware in QEMU and ask it something.
     Run(run::Options),
     /// Run all tests: on the host, and in QEMU.
@@ -51,6 +55,7 @@ fn dispatch(command: Command) -> Result<()> {
         Command::Setup => setup::setup(),
         Command::Image(options) => image::image(&options),
         Command::Dist => dist::dist(),
+        Command::Manifest(options) => release_manifest::manifest(&options),
         Command::Run(options) => run::run(&options),
         Command::Test => test::test(),
         Command::Count(options) => rendered(options.write, count::count(&options)),
