@@ -16,6 +16,12 @@ use std::path::PathBuf;
 /// The recorded sessions.
 const NAMES: [&str; 2] = ["console.txt", "json.txt"];
 
+/// Cores of the recorded sessions.
+const N_CORES: usize = 2;
+
+/// Events that tell nothing about cores.
+const ANSWERS: [&str; 6] = ["token", "logits", "tokens", "text", "ppl", "error"];
+
 /// Lines shown before a difference.
 const CONTEXT_LINES: usize = 6;
 
@@ -28,8 +34,8 @@ fn read(name: &str) -> String {
     fs::read_to_string(path(name)).unwrap_or_else(|error| panic!("{name}: {error}"))
 }
 
-/// `script` with what comes back now.
-fn played(script: &str) -> String {
+/// `script` with what comes back now, on `n_cores` threads.
+fn played(script: &str, n_cores: usize) -> String {
     let models = vec![
         ("a.gguf", synth::bytes(&Shape::llama_tied(), GgmlType::Q8_0)),
         ("b-big.gguf", synth::bytes(&Shape::qwen2(), GgmlType::F16)),
@@ -42,7 +48,7 @@ fn played(script: &str) -> String {
         ("binary.txt", b"ab\xff".to_vec()),
     ];
     let steps = script::steps(script);
-    let shown = Board::new(models, texts, 2, &steps).play();
+    let shown = Board::new(models, texts, n_cores, &steps).play();
     script::record(script, &shown)
 }
 
@@ -68,7 +74,7 @@ fn assert_as_recorded(name: &str) {
         recorded.lines().any(|line| line.starts_with("  ")),
         "{name} is not recorded"
     );
-    if let Some(difference) = difference(&recorded, &played(&recorded)) {
+    if let Some(difference) = difference(&recorded, &played(&recorded, N_CORES)) {
         panic!("{name}: {difference}");
     }
 }
@@ -84,6 +90,29 @@ fn the_machine_interface_answers_as_recorded() {
 }
 
 #[test]
+fn answers_do_not_depend_on_the_number_of_cores() {
+    let recorded = read("json.txt");
+    let answers = |text: &str| -> String {
+        let is_answer = |line: &&str| {
+            ANSWERS
+                .iter()
+                .any(|name| line.contains(&format!("\"event\":\"{name}\"")))
+        };
+        text.lines()
+            .filter(is_answer)
+            .map(|line| format!("{line}\n"))
+            .collect()
+    };
+    let expected = answers(&recorded);
+    assert!(expected.lines().count() > 100, "{expected}");
+    for n_cores in [1, 4] {
+        if let Some(difference) = difference(&expected, &answers(&played(&recorded, n_cores))) {
+            panic!("{n_cores} cores: {difference}");
+        }
+    }
+}
+
+#[test]
 #[ignore = "writes to the tree: records the sessions of which nothing has come back"]
 fn record() {
     for name in NAMES {
@@ -94,6 +123,7 @@ fn record() {
             );
             continue;
         }
-        fs::write(path(name), played(&script)).unwrap_or_else(|error| panic!("{name}: {error}"));
+        fs::write(path(name), played(&script, N_CORES))
+            .unwrap_or_else(|error| panic!("{name}: {error}"));
     }
 }
