@@ -7,11 +7,20 @@ use crate::activations::{FloatChunk, QuantPair};
 use crate::lanes::F32x4;
 #[cfg(target_arch = "aarch64")]
 use crate::neon;
-use crate::packed::Quantised;
-use crate::packed::float::Float;
 use crate::scalar;
-use crate::scalar::attention::KvFormat;
 use crate::scalar::rope::RopeStyle;
+
+/// The formats that this machine has kernels for: with NEON twins on AArch64, all elsewhere.
+#[cfg(target_arch = "aarch64")]
+pub use crate::neon::{
+    attention::KvNeon as KvKernels,
+    matmul::{FloatNeon as FloatKernels, QuantisedNeon as QuantisedKernels},
+};
+#[cfg(not(target_arch = "aarch64"))]
+pub use crate::{
+    kv_format::KvFormat as KvKernels,
+    packed::{Quantised as QuantisedKernels, float::Float as FloatKernels},
+};
 
 /// Whether this x86 has the instructions that the second compilation is for.
 #[cfg(target_arch = "x86_64")]
@@ -55,36 +64,45 @@ macro_rules! dispatch {
 dispatch! {
     /// [`scalar::matmul::quantised`] for many groups and tiles.
     #[inline(never)] // A loop of the image is found by this name.
-    pub fn mul_quantised<{Q: Quantised, const NT: usize}, {Q, NT}>(
+    pub fn mul_quantised<{Q: QuantisedKernels, const NT: usize}, {Q, NT}>(
         groups: &[Q::Slab],
         x: &[QuantPair<NT>],
         n_blocks: usize,
         n_tokens: usize,
         out: &mut [F32x4],
     ) = scalar::matmul::quantised_rows::<Q, NT>(groups, x, n_blocks, n_tokens, out),
-        neon: Q::mul_neon(groups, x, n_blocks, n_tokens, out);
+        neon: {
+            // SAFETY: every AArch64 core that this runs on has AdvSIMD.
+            unsafe { Q::mul(groups, x, n_blocks, n_tokens, out) }
+        };
 
     /// [`scalar::matmul::plain`] for many groups and tiles.
     #[inline(never)] // A loop of the image is found by this name.
-    pub fn mul_plain<{Q: Quantised, const NT: usize}, {Q, NT}>(
+    pub fn mul_plain<{Q: QuantisedKernels, const NT: usize}, {Q, NT}>(
         groups: &[Q::Slab],
         x: &[FloatChunk<NT>],
         n_blocks: usize,
         n_tokens: usize,
         out: &mut [F32x4],
     ) = scalar::matmul::plain_rows::<Q, NT>(groups, x, n_blocks, n_tokens, out),
-        neon: Q::mul_plain_neon(groups, x, n_blocks, n_tokens, out);
+        neon: {
+            // SAFETY: every AArch64 core that this runs on has AdvSIMD.
+            unsafe { Q::mul_plain(groups, x, n_blocks, n_tokens, out) }
+        };
 
     /// [`scalar::matmul::float`] for many groups and tiles of `n_chunks` chunks.
     #[inline(never)] // A loop of the image is found by this name.
-    pub fn mul_float<{F: Float, const NT: usize}, {F, NT}>(
+    pub fn mul_float<{F: FloatKernels, const NT: usize}, {F, NT}>(
         groups: &[F::Chunk],
         x: &[FloatChunk<NT>],
         n_chunks: usize,
         n_tokens: usize,
         out: &mut [F32x4],
     ) = scalar::matmul::float_rows::<F, NT>(groups, x, n_chunks, n_tokens, out),
-        neon: F::mul_neon(groups, x, n_chunks, n_tokens, out);
+        neon: {
+            // SAFETY: every AArch64 core that this runs on has AdvSIMD.
+            unsafe { F::mul(groups, x, n_chunks, n_tokens, out) }
+        };
 
     /// [`scalar::norm::rms_norm`]
     pub fn rms_norm(
@@ -155,7 +173,7 @@ dispatch! {
         neon: scalar::elementwise::argmax(x);
 
     /// [`scalar::attention::append`]
-    pub fn append<{K: KvFormat}, {K}>(
+    pub fn append<{K: KvKernels}, {K}>(
         unit: &mut [K::Lane],
         at: usize,
         key: &[F32x4],
@@ -163,16 +181,22 @@ dispatch! {
         n_tokens: usize,
         t: usize,
     ) = scalar::attention::append::<K>(unit, at, key, value, n_tokens, t),
-        neon: K::append_neon(unit, at, key, value, n_tokens, t);
+        neon: {
+            // SAFETY: every AArch64 core that this runs on has AdvSIMD.
+            unsafe { K::append(unit, at, key, value, n_tokens, t) }
+        };
 
     /// [`scalar::attention::attend`]
-    pub fn attend<{K: KvFormat, const NQ: usize}, {K, NQ}>(
+    pub fn attend<{K: KvKernels, const NQ: usize}, {K, NQ}>(
         queries: &[F32x4],
         unit: &[K::Lane],
         n_valid: [usize; NQ],
         out: &mut [F32x4],
     ) = scalar::attention::attend::<K, NQ>(queries, unit, n_valid, out),
-        neon: K::attend_neon(queries, unit, n_valid, out);
+        neon: {
+            // SAFETY: every AArch64 core that this runs on has AdvSIMD.
+            unsafe { K::attend(queries, unit, n_valid, out) }
+        };
 
     /// [`scalar::attention::merge`]
     pub fn merge(

@@ -2,11 +2,16 @@
 
 use crate::arena::Plain;
 use crate::float::{f16_to_f32, f32_to_f16};
-#[cfg(target_arch = "aarch64")]
-use crate::lanes::F32x4;
 use crate::lanes::{F16x8, F32x8, I8x8};
-use crate::scalar::attention::{BLOCK, unit_len};
 use crate::scalar::quantize::round_to_i8;
+
+/// Positions in a block.
+pub const BLOCK: usize = 64;
+
+/// Lanes in a unit without scales: keys and values of [`BLOCK`] positions.
+pub const fn unit_len(head_dim: usize) -> usize {
+    2 * head_dim * BLOCK / 8
+}
 
 /// Keys or values.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -42,46 +47,6 @@ pub trait KvFormat {
 
     /// Sets the scale of position `at`.
     fn set_scale(_unit: &mut [Self::Lane], _head_dim: usize, _side: Side, _at: usize, _d: f32) {}
-
-    /// The NEON twin of [`crate::dispatch::attend`].
-    #[cfg(target_arch = "aarch64")]
-    fn attend_neon<const NQ: usize>(
-        queries: &[F32x4],
-        unit: &[Self::Lane],
-        n_valid: [usize; NQ],
-        out: &mut [F32x4],
-    );
-
-    /// The NEON twin of [`crate::dispatch::append`].
-    #[cfg(target_arch = "aarch64")]
-    fn append_neon(
-        unit: &mut [Self::Lane],
-        at: usize,
-        key: &[F32x4],
-        value: &[F32x4],
-        n_tokens: usize,
-        t: usize,
-    ) where
-        Self: Sized,
-    {
-        crate::scalar::attention::append::<Self>(unit, at, key, value, n_tokens, t);
-    }
-}
-
-/// Makes a format's NEON twin of the function of this name in `neon::attention`.
-macro_rules! attend_twin {
-    ($name:ident) => {
-        #[cfg(target_arch = "aarch64")]
-        fn attend_neon<const NQ: usize>(
-            queries: &[F32x4],
-            unit: &[Self::Lane],
-            n_valid: [usize; NQ],
-            out: &mut [F32x4],
-        ) {
-            // SAFETY: every AArch64 core that this runs on has AdvSIMD.
-            unsafe { crate::neon::attention::$name(queries, unit, n_valid, out) }
-        }
-    };
 }
 
 /// Halves.
@@ -103,21 +68,6 @@ impl KvFormat for KvF16 {
     fn set(lane: &mut F16x8, i: usize, value: f32) {
         lane.0[i] = f32_to_f16(value);
     }
-
-    attend_twin!(attend_f16);
-
-    #[cfg(target_arch = "aarch64")]
-    fn append_neon(
-        unit: &mut [F16x8],
-        at: usize,
-        key: &[F32x4],
-        value: &[F32x4],
-        n_tokens: usize,
-        t: usize,
-    ) {
-        // SAFETY: every AArch64 core that this runs on has AdvSIMD.
-        unsafe { crate::neon::attention::append_f16(unit, at, key, value, n_tokens, t) }
-    }
 }
 
 impl KvFormat for KvF32 {
@@ -132,8 +82,6 @@ impl KvFormat for KvF32 {
     fn set(lane: &mut F32x8, i: usize, value: f32) {
         lane.0[i] = value;
     }
-
-    attend_twin!(attend_f32);
 }
 
 impl KvI8 {
@@ -176,6 +124,4 @@ impl KvFormat for KvI8 {
             unit[lane].0[byte + i] = b as i8;
         }
     }
-
-    attend_twin!(attend_i8);
 }

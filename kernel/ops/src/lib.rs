@@ -39,6 +39,7 @@ pub mod bandwidth;
 pub mod crc32c;
 pub mod dispatch;
 pub mod float;
+mod formats;
 mod ggml_type;
 pub mod kv_format;
 pub mod lanes;

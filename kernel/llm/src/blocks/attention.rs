@@ -9,7 +9,7 @@ use core::ops::Range;
 
 use ops::lanes::F32x4;
 use ops::parallel::{Core, Shared};
-use ops::scalar::attention::{BLOCK, KvF16, KvF32, KvFormat, KvI8, partial_len};
+use ops::scalar::attention::{BLOCK, KvF16, KvF32, KvI8, partial_len};
 use ops::{Matrix, dispatch};
 
 use super::rotary::Rotary;
@@ -37,7 +37,7 @@ pub fn attend_items(
     }
 }
 
-fn attend<K: KvFormat>(
+fn attend<K: dispatch::KvKernels>(
     core: &Core<'_>,
     shape: &Shape,
     rotary: &Rotary<'_>,
@@ -93,7 +93,7 @@ fn rotate_queries(
 }
 
 /// Puts the keys and values of the batch that fall on `block` into its unit.
-fn append<K: KvFormat>(
+fn append<K: dispatch::KvKernels>(
     shape: &Shape,
     rotary: &Rotary<'_>,
     own: &mut Scratch<'_>,
@@ -114,7 +114,7 @@ fn append<K: KvFormat>(
 }
 
 /// All queries of the batch that see `block`, up to four at a time.
-fn attend_item<K: KvFormat>(
+fn attend_item<K: dispatch::KvKernels>(
     shape: &Shape,
     own: &Scratch<'_>,
     block: usize,

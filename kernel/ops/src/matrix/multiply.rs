@@ -4,9 +4,10 @@ use core::ops::Range;
 
 use super::{Kernels, Matrix, Rows, by_format};
 use crate::activations::{Activations, FloatChunk, QuantPair, TILE};
+use crate::formats::formats;
 use crate::lanes::F32x4;
-use crate::packed::float::{Bf16, F16, F32, Float};
-use crate::packed::{Quantised, q4_0, q4_1, q4_k, q5_0, q5_1, q5_k, q6_k, q8_0};
+use crate::packed::Quantised;
+use crate::packed::float::Float;
 use crate::{dispatch, scalar};
 
 type QuantisedKernel<Q, const NT: usize> =
@@ -35,7 +36,7 @@ impl Matrix<'_> {
             groups.len() * x.n_tokens,
             "room for the products"
         );
-        by_format!(&self.packed, (rows, Format) {
+        formats!(by_format, &self.packed, (rows, Format) {
             let slabs = (self.cols / 32).div_ceil(Format::BLOCKS);
             let rows = &rows[groups.start * slabs..groups.end * slabs];
             match kernels {

@@ -1,8 +1,9 @@
 //! From the file's rows to packed groups, a piece at a time.
 
 use super::{Error, Matrix, Rows, by_format};
-use crate::packed::float::{Bf16, F16, F32, Float};
-use crate::packed::{GROUP, Quantised, q4_0, q4_1, q4_k, q5_0, q5_1, q5_k, q6_k, q8_0};
+use crate::formats::formats;
+use crate::packed::float::Float;
+use crate::packed::{GROUP, Quantised};
 
 impl Matrix<'_> {
     /// Whole rows of the file and the groups they go to, from row `first_row` on, which begins one.
@@ -18,7 +19,10 @@ impl Matrix<'_> {
         let n_rows = bytes.len() / row_bytes;
         assert!(first_row + n_rows <= self.rows, "rows beyond the matrix");
         let group_len = self.packed.len() / self.groups();
-        let (_, rest) = self.packed.split_at_mut(first_row / GROUP * group_len);
+        let (_, rest) = self
+            .packed
+            .reborrow()
+            .split_at(first_row / GROUP * group_len);
         let (rows, _) = rest.split_at(n_rows.div_ceil(GROUP) * group_len);
         Packing {
             rows,
@@ -88,7 +92,7 @@ impl<'p> Packing<'p> {
     /// [`Error::BadScale`] with the first row that has one; all rows are packed then, too.
     pub fn run(self) -> Result<(), Error> {
         let first_row = self.first_row;
-        let bad = by_format!(self.rows, (rows, Format) {
+        let bad = formats!(by_format, self.rows, (rows, Format) {
             let bad = row_with_bad_scale::<Format>;
             pack_groups(rows, self.group_len, self.bytes, self.row_bytes, Format::pack_row, bad)
         }, {

@@ -9,58 +9,104 @@ use super::exp::exp;
 use super::load::{load, store};
 use super::norm::sum_lanes;
 use crate::float::fma;
-use crate::kv_format::{KvF16, KvF32, KvFormat, KvI8, Side};
+use crate::kv_format::{BLOCK, KvF16, KvF32, KvFormat, KvI8, Side};
 use crate::lanes::{F16x8, F32x4, F32x8, I8x8};
-use crate::scalar::attention::{BLOCK, partial_len};
+use crate::scalar;
+use crate::scalar::attention::partial_len;
 
 /// Positions, or dimensions, that are worked on at once.
 const SPAN: usize = 16;
 
-/// A cache in halves.
-#[target_feature(enable = "neon")]
-pub fn attend_f16<const NQ: usize>(
-    queries: &[F32x4],
-    unit: &[F16x8],
-    n_valid: [usize; NQ],
-    out: &mut [F32x4],
-) {
-    attend::<KvF16, NQ>(queries, unit, n_valid, out, |lane| {
-        let halves = vreinterpretq_f16_u16(load(lane, 0));
-        [
-            vcvt_f32_f16(vget_low_f16(halves)),
-            vcvt_high_f32_f16(halves),
-        ]
-    });
+/// A cache format with twins of [`crate::scalar::attention::attend`] and
+/// [`crate::scalar::attention::append`].
+pub trait KvNeon: KvFormat + Sized {
+    /// Attends.
+    ///
+    /// # Safety
+    /// The core has AdvSIMD.
+    unsafe fn attend<const NQ: usize>(
+        queries: &[F32x4],
+        unit: &[Self::Lane],
+        n_valid: [usize; NQ],
+        out: &mut [F32x4],
+    );
+
+    /// Appends.
+    ///
+    /// # Safety
+    /// The core has AdvSIMD.
+    unsafe fn append(
+        unit: &mut [Self::Lane],
+        at: usize,
+        key: &[F32x4],
+        value: &[F32x4],
+        n_tokens: usize,
+        t: usize,
+    ) {
+        scalar::attention::append::<Self>(unit, at, key, value, n_tokens, t);
+    }
 }
 
-/// A cache in floats.
-#[target_feature(enable = "neon")]
-pub fn attend_f32<const NQ: usize>(
-    queries: &[F32x4],
-    unit: &[F32x8],
-    n_valid: [usize; NQ],
-    out: &mut [F32x4],
-) {
-    attend::<KvF32, NQ>(queries, unit, n_valid, out, |lane| {
-        [load(lane, 0), load(lane, 16)]
-    });
+impl KvNeon for KvF16 {
+    #[target_feature(enable = "neon")]
+    unsafe fn attend<const NQ: usize>(
+        queries: &[F32x4],
+        unit: &[F16x8],
+        n_valid: [usize; NQ],
+        out: &mut [F32x4],
+    ) {
+        attend::<KvF16, NQ>(queries, unit, n_valid, out, |lane| {
+            let halves = vreinterpretq_f16_u16(load(lane, 0));
+            [
+                vcvt_f32_f16(vget_low_f16(halves)),
+                vcvt_high_f32_f16(halves),
+            ]
+        });
+    }
+
+    #[target_feature(enable = "neon")]
+    unsafe fn append(
+        unit: &mut [F16x8],
+        at: usize,
+        key: &[F32x4],
+        value: &[F32x4],
+        n_tokens: usize,
+        t: usize,
+    ) {
+        append_f16(unit, at, key, value, n_tokens, t);
+    }
 }
 
-/// A cache in bytes.
-#[target_feature(enable = "neon")]
-pub fn attend_i8<const NQ: usize>(
-    queries: &[F32x4],
-    unit: &[I8x8],
-    n_valid: [usize; NQ],
-    out: &mut [F32x4],
-) {
-    attend::<KvI8, NQ>(queries, unit, n_valid, out, |lane| {
-        let wide = vmovl_s8(load(lane, 0));
-        [
-            vcvtq_f32_s32(vmovl_s16(vget_low_s16(wide))),
-            vcvtq_f32_s32(vmovl_high_s16(wide)),
-        ]
-    });
+impl KvNeon for KvF32 {
+    #[target_feature(enable = "neon")]
+    unsafe fn attend<const NQ: usize>(
+        queries: &[F32x4],
+        unit: &[F32x8],
+        n_valid: [usize; NQ],
+        out: &mut [F32x4],
+    ) {
+        attend::<KvF32, NQ>(queries, unit, n_valid, out, |lane| {
+            [load(lane, 0), load(lane, 16)]
+        });
+    }
+}
+
+impl KvNeon for KvI8 {
+    #[target_feature(enable = "neon")]
+    unsafe fn attend<const NQ: usize>(
+        queries: &[F32x4],
+        unit: &[I8x8],
+        n_valid: [usize; NQ],
+        out: &mut [F32x4],
+    ) {
+        attend::<KvI8, NQ>(queries, unit, n_valid, out, |lane| {
+            let wide = vmovl_s8(load(lane, 0));
+            [
+                vcvtq_f32_s32(vmovl_s16(vget_low_s16(wide))),
+                vcvtq_f32_s32(vmovl_high_s16(wide)),
+            ]
+        });
+    }
 }
 
 #[inline]
@@ -293,8 +339,9 @@ pub fn merge(partials: &[F32x4], stride: usize, n_blocks: usize, out: &mut [F32x
 }
 
 /// Appends to a cache in halves: see [`crate::scalar::attention::append`].
+#[inline]
 #[target_feature(enable = "neon")]
-pub fn append_f16(
+fn append_f16(
     unit: &mut [F16x8],
     at: usize,
     key: &[F32x4],

@@ -16,16 +16,6 @@ pub trait Float {
     fn widen(chunk: &Self::Chunk, r: usize) -> [f32; 16];
     /// Puts one row of the file into row `r` of `chunks`; columns that the row lacks stay 0.
     fn pack_row(file_row: &[u8], r: usize, chunks: &mut [Self::Chunk]);
-
-    /// The NEON twin of [`crate::dispatch::mul_float`].
-    #[cfg(target_arch = "aarch64")]
-    fn mul_neon<const NT: usize>(
-        groups: &[Self::Chunk],
-        x: &[crate::activations::FloatChunk<NT>],
-        n_chunks: usize,
-        n_tokens: usize,
-        out: &mut [crate::lanes::F32x4],
-    );
 }
 
 /// Four rows of sixteen floats.
@@ -76,18 +66,6 @@ impl Float for F32 {
             }
         }
     }
-
-    #[cfg(target_arch = "aarch64")]
-    fn mul_neon<const NT: usize>(
-        groups: &[Chunk32],
-        x: &[crate::activations::FloatChunk<NT>],
-        n_chunks: usize,
-        n_tokens: usize,
-        out: &mut [crate::lanes::F32x4],
-    ) {
-        // SAFETY: every AArch64 core that this runs on has AdvSIMD.
-        unsafe { crate::neon::matmul::f32(groups, x, n_chunks, n_tokens, out) }
-    }
 }
 
 impl Float for F16 {
@@ -102,18 +80,6 @@ impl Float for F16 {
     fn pack_row(file_row: &[u8], r: usize, chunks: &mut [Chunk16]) {
         pack_u16(file_row, r, chunks);
     }
-
-    #[cfg(target_arch = "aarch64")]
-    fn mul_neon<const NT: usize>(
-        groups: &[Chunk16],
-        x: &[crate::activations::FloatChunk<NT>],
-        n_chunks: usize,
-        n_tokens: usize,
-        out: &mut [crate::lanes::F32x4],
-    ) {
-        // SAFETY: every AArch64 core that this runs on has AdvSIMD.
-        unsafe { crate::neon::matmul::f16(groups, x, n_chunks, n_tokens, out) }
-    }
 }
 
 impl Float for Bf16 {
@@ -127,18 +93,6 @@ impl Float for Bf16 {
 
     fn pack_row(file_row: &[u8], r: usize, chunks: &mut [Chunk16]) {
         pack_u16(file_row, r, chunks);
-    }
-
-    #[cfg(target_arch = "aarch64")]
-    fn mul_neon<const NT: usize>(
-        groups: &[Chunk16],
-        x: &[crate::activations::FloatChunk<NT>],
-        n_chunks: usize,
-        n_tokens: usize,
-        out: &mut [crate::lanes::F32x4],
-    ) {
-        // SAFETY: every AArch64 core that this runs on has AdvSIMD.
-        unsafe { crate::neon::matmul::bf16(groups, x, n_chunks, n_tokens, out) }
     }
 }
 

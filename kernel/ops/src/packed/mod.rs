@@ -66,57 +66,7 @@ pub trait Quantised {
         let d = Self::scales(slab, j)[r];
         Self::quants(slab, j, r).map(|q| d * f32::from(q))
     }
-
-    /// The NEON twin of [`crate::dispatch::mul_quantised`].
-    #[cfg(target_arch = "aarch64")]
-    fn mul_neon<const NT: usize>(
-        groups: &[Self::Slab],
-        x: &[crate::activations::QuantPair<NT>],
-        n_blocks: usize,
-        n_tokens: usize,
-        out: &mut [crate::lanes::F32x4],
-    );
-
-    /// The NEON twin of [`crate::dispatch::mul_plain`].
-    #[cfg(target_arch = "aarch64")]
-    fn mul_plain_neon<const NT: usize>(
-        groups: &[Self::Slab],
-        x: &[crate::activations::FloatChunk<NT>],
-        n_blocks: usize,
-        n_tokens: usize,
-        out: &mut [crate::lanes::F32x4],
-    );
 }
-
-/// Makes a format's NEON twins of the functions of this name in `neon::matmul` and `neon::matmul::plain`.
-macro_rules! neon_twins {
-    ($name:ident) => {
-        #[cfg(target_arch = "aarch64")]
-        fn mul_neon<const NT: usize>(
-            groups: &[Slab],
-            x: &[crate::activations::QuantPair<NT>],
-            n_blocks: usize,
-            n_tokens: usize,
-            out: &mut [crate::lanes::F32x4],
-        ) {
-            // SAFETY: every AArch64 core that this runs on has AdvSIMD.
-            unsafe { crate::neon::matmul::$name(groups, x, n_blocks, n_tokens, out) }
-        }
-
-        #[cfg(target_arch = "aarch64")]
-        fn mul_plain_neon<const NT: usize>(
-            groups: &[Slab],
-            x: &[crate::activations::FloatChunk<NT>],
-            n_blocks: usize,
-            n_tokens: usize,
-            out: &mut [crate::lanes::F32x4],
-        ) {
-            // SAFETY: every AArch64 core that this runs on has AdvSIMD.
-            unsafe { crate::neon::matmul::plain::$name(groups, x, n_blocks, n_tokens, out) }
-        }
-    };
-}
-use neon_twins;
 
 /// `Σ q_i · x_i`, exact.
 #[inline(always)] // Must take on the caller's target features.

@@ -3,7 +3,7 @@
 
 use super::copy::{bytes_at, put};
 use super::nibbles::{self, Nibbles};
-use super::{GROUP, Quantised, are_finite, half_at, neon_twins, put_blocks};
+use super::{GROUP, Quantised, are_finite, half_at, put_blocks};
 use crate::arena::Plain;
 use crate::float::f16_to_f32;
 
@@ -58,6 +58,4 @@ impl Quantised for Q4_1 {
             put::<16, _>(bytes_at(block, 4), &mut slab.q[j][r]);
         });
     }
-
-    neon_twins!(q4_1);
 }

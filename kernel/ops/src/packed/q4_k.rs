@@ -6,7 +6,7 @@
 
 use super::copy::Aligned;
 use super::nibbles::{self, Nibbles};
-use super::{GROUP, Quantised, are_finite, half_at, neon_twins};
+use super::{GROUP, Quantised, are_finite, half_at};
 use crate::arena::Plain;
 use crate::float::f16_to_f32;
 
@@ -75,8 +75,6 @@ impl Quantised for Q4_K {
             }
         }
     }
-
-    neon_twins!(q4_k);
 }
 
 /// The 6-bit scale and minimum of block `j` out of the twelve bytes of eight.

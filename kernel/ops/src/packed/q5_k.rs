@@ -7,7 +7,7 @@
 use super::copy::Aligned;
 use super::nibbles::{self, Nibbles, Plane};
 use super::q4_k::scale_and_minimum;
-use super::{GROUP, Quantised, are_finite, half_at, neon_twins};
+use super::{GROUP, Quantised, are_finite, half_at};
 use crate::arena::Plain;
 use crate::float::f16_to_f32;
 
@@ -84,6 +84,4 @@ impl Quantised for Q5_K {
             }
         }
     }
-
-    neon_twins!(q5_k);
 }

@@ -8,7 +8,7 @@
 
 use super::copy::Aligned;
 use super::nibbles::{self, Nibbles, Plane};
-use super::{GROUP, Quantised, are_finite, dot, half_at, neon_twins};
+use super::{GROUP, Quantised, are_finite, dot, half_at};
 use crate::arena::Plain;
 use crate::float::f16_to_f32;
 
@@ -107,6 +107,4 @@ impl Quantised for Q6_K {
             }
         }
     }
-
-    neon_twins!(q6_k);
 }

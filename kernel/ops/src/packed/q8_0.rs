@@ -1,7 +1,7 @@
 //! Q8_0: 32 weights in 34 bytes, an f16 scale `d` and 32 signed bytes. Weight `i` is `d · q_i`.
 
 use super::copy::{bytes_at, put};
-use super::{GROUP, Quantised, are_finite, half_at, neon_twins, put_blocks};
+use super::{GROUP, Quantised, are_finite, half_at, put_blocks};
 use crate::arena::Plain;
 use crate::float::f16_to_f32;
 
@@ -58,6 +58,4 @@ impl Quantised for Q8_0 {
             put::<32, _>(bytes_at(block, 2), &mut slab.q[j][r]);
         });
     }
-
-    neon_twins!(q8_0);
 }

@@ -16,16 +16,8 @@ use super::exp::exp;
 use super::quantize::{largest_bits, scale_and_inverse};
 use super::sum_lanes;
 use crate::float::fma;
-pub use crate::kv_format::{KvF16, KvF32, KvFormat, KvI8, Side};
+pub use crate::kv_format::{BLOCK, KvF16, KvF32, KvFormat, KvI8, Side, unit_len};
 use crate::lanes::F32x4;
-
-/// Positions in a block.
-pub const BLOCK: usize = 64;
-
-/// Lanes in a unit without scales: keys and values of [`BLOCK`] positions.
-pub const fn unit_len(head_dim: usize) -> usize {
-    2 * head_dim * BLOCK / 8
-}
 
 /// Elements in a partial result: `o`, and one with `m` and `l`.
 pub const fn partial_len(head_dim: usize) -> usize {

@@ -4,7 +4,7 @@ use super::random::Random;
 use super::{Comparison, Outcome};
 use crate::arena::{Arena, OutOfMemory};
 use crate::lanes::F32x4;
-use crate::scalar::attention::{BLOCK, KvF16, KvF32, KvFormat, KvI8, Side, partial_len};
+use crate::scalar::attention::{BLOCK, KvF16, KvF32, KvI8, Side, partial_len};
 use crate::{dispatch, scalar};
 
 pub(super) fn run(
@@ -18,7 +18,7 @@ pub(super) fn run(
     Ok(())
 }
 
-fn attend<K: KvFormat>(
+fn attend<K: dispatch::KvKernels>(
     arena: &mut Arena<'_>,
     kernel: &'static str,
 ) -> Result<Outcome, OutOfMemory> {
@@ -58,7 +58,7 @@ fn attend<K: KvFormat>(
     Ok(comparison.outcome)
 }
 
-fn compare<K: KvFormat, const NQ: usize>(
+fn compare<K: dispatch::KvKernels, const NQ: usize>(
     arena: &mut Arena<'_>,
     queries: &[F32x4],
     unit: &[K::Lane],

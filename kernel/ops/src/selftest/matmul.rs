@@ -4,6 +4,7 @@ use super::random::Random;
 use super::{Comparison, Outcome};
 use crate::activations::{Activations, FloatChunk, QuantPair, TILE};
 use crate::arena::{Arena, OutOfMemory};
+use crate::formats::formats;
 use crate::lanes::{F32x4, flat};
 use crate::matrix::{Error, Kernels};
 use crate::scalar::quantize::{copy_floats, quantize};
@@ -37,22 +38,17 @@ pub(super) fn run(
     Ok(())
 }
 
-fn plain_name(ggml_type: GgmlType) -> &'static str {
-    match ggml_type {
-        GgmlType::F32 => "F32 plain",
-        GgmlType::F16 => "F16 plain",
-        GgmlType::BF16 => "BF16 plain",
-        GgmlType::Q4_0 => "Q4_0 plain",
-        GgmlType::Q4_1 => "Q4_1 plain",
-        GgmlType::Q5_0 => "Q5_0 plain",
-        GgmlType::Q5_1 => "Q5_1 plain",
-        GgmlType::Q8_0 => "Q8_0 plain",
-        GgmlType::Q4_K => "Q4_K plain",
-        GgmlType::Q5_K => "Q5_K plain",
-        GgmlType::Q6_K => "Q6_K plain",
-        _ => "plain kernels of another type",
-    }
+macro_rules! plain_names {
+    ([] $($kind:ident { $($Name:ident $($row:literal)* = $id:literal, $n:literal, $bytes:literal, $m:ident::$T:ident;)* })*) => {
+        fn plain_name(ggml_type: GgmlType) -> &'static str {
+            match ggml_type {
+                $($(GgmlType::$Name => concat!(stringify!($Name), " plain"),)*)*
+                _ => "plain kernels of another type",
+            }
+        }
+    };
 }
+formats!(plain_names);
 
 fn compare(
     arena: &mut Arena<'_>,

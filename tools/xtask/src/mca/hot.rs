@@ -86,7 +86,7 @@ const HOT: [Hot; 10] = [
     },
     Hot {
         title: "attention, f16 keys and values, three query heads, each",
-        function: "attention::attend::<ops::kv_format::KvF16>",
+        function: "KvF16 as ops::neon::attention::KvNeon>::attend::<3>",
         products: Some(192),
         ggml: None,
         bar: None,

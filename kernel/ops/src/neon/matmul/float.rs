@@ -9,65 +9,84 @@ use crate::activations::FloatChunk;
 use crate::arena::Plain;
 use crate::lanes::F32x4;
 use crate::packed::GROUP;
-use crate::packed::float::{Chunk16, Chunk32};
+use crate::packed::float::{Bf16, Chunk16, Chunk32, F16, F32, Float};
 
-/// F32 rows: see [`crate::scalar::matmul::float`].
-#[target_feature(enable = "neon")]
-pub fn f32<const NT: usize>(
-    groups: &[Chunk32],
-    x: &[FloatChunk<NT>],
-    n_chunks: usize,
-    n_tokens: usize,
-    out: &mut [F32x4],
-) {
-    let widen = |chunk: &Chunk32, r: usize| core::array::from_fn(|i| load(chunk, r * 64 + i * 16));
-    for_tiles(groups, n_chunks, x, n_chunks, n_tokens, out, |group, x| {
-        float_tile(group, x, widen)
-    });
+/// A format with a twin of [`crate::scalar::matmul::float_rows`].
+pub trait FloatNeon: Float {
+    /// Multiplies with float activations.
+    ///
+    /// # Safety
+    /// The core has AdvSIMD.
+    unsafe fn mul<const NT: usize>(
+        groups: &[Self::Chunk],
+        x: &[FloatChunk<NT>],
+        n_chunks: usize,
+        n_tokens: usize,
+        out: &mut [F32x4],
+    );
 }
 
-/// F16 rows: see [`crate::scalar::matmul::float`].
-#[target_feature(enable = "neon")]
-pub fn f16<const NT: usize>(
-    groups: &[Chunk16],
-    x: &[FloatChunk<NT>],
-    n_chunks: usize,
-    n_tokens: usize,
-    out: &mut [F32x4],
-) {
-    let widen = |chunk: &Chunk16, r: usize| {
-        let [a, b] = widen_halves(load(chunk, r * 32));
-        let [c, d] = widen_halves(load(chunk, r * 32 + 16));
-        [a, b, c, d]
-    };
-    for_tiles(groups, n_chunks, x, n_chunks, n_tokens, out, |group, x| {
-        float_tile(group, x, widen)
-    });
+impl FloatNeon for F32 {
+    #[target_feature(enable = "neon")]
+    unsafe fn mul<const NT: usize>(
+        groups: &[Chunk32],
+        x: &[FloatChunk<NT>],
+        n_chunks: usize,
+        n_tokens: usize,
+        out: &mut [F32x4],
+    ) {
+        let widen =
+            |chunk: &Chunk32, r: usize| core::array::from_fn(|i| load(chunk, r * 64 + i * 16));
+        for_tiles(groups, n_chunks, x, n_chunks, n_tokens, out, |group, x| {
+            float_tile(group, x, widen)
+        });
+    }
 }
 
-/// BF16 rows: see [`crate::scalar::matmul::float`].
-#[target_feature(enable = "neon")]
-pub fn bf16<const NT: usize>(
-    groups: &[Chunk16],
-    x: &[FloatChunk<NT>],
-    n_chunks: usize,
-    n_tokens: usize,
-    out: &mut [F32x4],
-) {
-    let widen_eight = |bits: uint16x8_t| {
-        [
-            vreinterpretq_f32_u32(vshll_n_u16::<16>(vget_low_u16(bits))),
-            vreinterpretq_f32_u32(vshll_high_n_u16::<16>(bits)),
-        ]
-    };
-    let widen = |chunk: &Chunk16, r: usize| {
-        let [a, b] = widen_eight(load(chunk, r * 32));
-        let [c, d] = widen_eight(load(chunk, r * 32 + 16));
-        [a, b, c, d]
-    };
-    for_tiles(groups, n_chunks, x, n_chunks, n_tokens, out, |group, x| {
-        float_tile(group, x, widen)
-    });
+impl FloatNeon for F16 {
+    #[target_feature(enable = "neon")]
+    unsafe fn mul<const NT: usize>(
+        groups: &[Chunk16],
+        x: &[FloatChunk<NT>],
+        n_chunks: usize,
+        n_tokens: usize,
+        out: &mut [F32x4],
+    ) {
+        let widen = |chunk: &Chunk16, r: usize| {
+            let [a, b] = widen_halves(load(chunk, r * 32));
+            let [c, d] = widen_halves(load(chunk, r * 32 + 16));
+            [a, b, c, d]
+        };
+        for_tiles(groups, n_chunks, x, n_chunks, n_tokens, out, |group, x| {
+            float_tile(group, x, widen)
+        });
+    }
+}
+
+impl FloatNeon for Bf16 {
+    #[target_feature(enable = "neon")]
+    unsafe fn mul<const NT: usize>(
+        groups: &[Chunk16],
+        x: &[FloatChunk<NT>],
+        n_chunks: usize,
+        n_tokens: usize,
+        out: &mut [F32x4],
+    ) {
+        let widen_eight = |bits: uint16x8_t| {
+            [
+                vreinterpretq_f32_u32(vshll_n_u16::<16>(vget_low_u16(bits))),
+                vreinterpretq_f32_u32(vshll_high_n_u16::<16>(bits)),
+            ]
+        };
+        let widen = |chunk: &Chunk16, r: usize| {
+            let [a, b] = widen_eight(load(chunk, r * 32));
+            let [c, d] = widen_eight(load(chunk, r * 32 + 16));
+            [a, b, c, d]
+        };
+        for_tiles(groups, n_chunks, x, n_chunks, n_tokens, out, |group, x| {
+            float_tile(group, x, widen)
+        });
+    }
 }
 
 #[inline]

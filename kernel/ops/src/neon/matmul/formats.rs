@@ -4,53 +4,48 @@ use core::arch::aarch64::*;
 
 use super::super::load::load;
 use super::dequantize::multiply;
-use super::{Block, Reader, for_tiles, tile, widen_half};
+use super::{Block, QuantisedNeon, Reader, for_tiles, tile, widen_half};
 use crate::activations::{FloatChunk, QuantPair};
 use crate::lanes::F32x4;
 use crate::packed::{GROUP, Quantised, q4_0, q4_1, q4_k, q5_0, q5_1, q5_k, q8_0};
 
-/// The quantised formats' kernels: see [`crate::scalar::matmul::quantised`].
+/// Makes both kernels of a format of its [`Reader`].
 macro_rules! kernels {
-    ($($(#[$doc:meta])* $name:ident for $Q:ty = $reader:expr;)*) => {$(
+    ($($(#[$doc:meta])* $Q:ty = $reader:expr;)*) => {$(
         $(#[$doc])*
-        #[target_feature(enable = "neon")]
-        pub fn $name<const NT: usize>(
-            groups: &[<$Q as Quantised>::Slab],
-            x: &[QuantPair<NT>],
-            n_blocks: usize,
-            n_tokens: usize,
-            out: &mut [F32x4],
-        ) {
-            let (w_len, x_len) = (n_blocks.div_ceil(<$Q>::BLOCKS), n_blocks.div_ceil(2));
-            for_tiles(groups, w_len, x, x_len, n_tokens, out, |group, x| {
-                tile::<$Q, _, _, _, NT>(group, x, n_blocks, &$reader)
-            });
+        impl QuantisedNeon for $Q {
+            #[target_feature(enable = "neon")]
+            unsafe fn mul<const NT: usize>(
+                groups: &[Self::Slab],
+                x: &[QuantPair<NT>],
+                n_blocks: usize,
+                n_tokens: usize,
+                out: &mut [F32x4],
+            ) {
+                let (w_len, x_len) = (n_blocks.div_ceil(Self::BLOCKS), n_blocks.div_ceil(2));
+                for_tiles(groups, w_len, x, x_len, n_tokens, out, |group, x| {
+                    tile::<Self, _, _, _, NT>(group, x, n_blocks, &$reader)
+                });
+            }
+
+            #[target_feature(enable = "neon")]
+            unsafe fn mul_plain<const NT: usize>(
+                groups: &[Self::Slab],
+                x: &[FloatChunk<NT>],
+                n_blocks: usize,
+                n_tokens: usize,
+                out: &mut [F32x4],
+            ) {
+                let reader = $reader;
+                multiply::<Self, NT>(groups, x, n_blocks, n_tokens, out, |w, j| reader.unscaled(w, j));
+            }
         }
-    )*
-        /// The same by way of floats: see [`crate::scalar::matmul::plain`].
-        pub mod plain {
-            use super::*;
-            $(
-                $(#[$doc])*
-                #[target_feature(enable = "neon")]
-                pub fn $name<const NT: usize>(
-                    groups: &[<$Q as Quantised>::Slab],
-                    x: &[FloatChunk<NT>],
-                    n_blocks: usize,
-                    n_tokens: usize,
-                    out: &mut [F32x4],
-                ) {
-                    let reader = $reader;
-                    multiply::<$Q, NT>(groups, x, n_blocks, n_tokens, out, |w, j| reader.unscaled(w, j));
-                }
-            )*
-        }
-    };
+    )*};
 }
 
 kernels! {
     /// Bytes as they are.
-    q8_0 for q8_0::Q8_0 = Reader {
+    q8_0::Q8_0 = Reader {
         scales: |w: &q8_0::Slab, j| widen_half(load(w, 0), j),
         blocks: |w: &q8_0::Slab, j: usize| core::array::from_fn(|r| {
             let at = 16 + (j * GROUP + r) * 32;
@@ -61,7 +56,7 @@ kernels! {
     };
 
     /// Signed nibbles: the file's, less 8, in the upper half of a byte.
-    q4_0 for q4_0::Q4_0 = Reader {
+    q4_0::Q4_0 = Reader {
         scales: |w: &q4_0::Slab, j| widen_half(load(w, 0), j),
         blocks: |w: &q4_0::Slab, j: usize| core::array::from_fn(|r| {
             // Flipping a nibble's top bit takes 8 off, in two's complement.
@@ -74,7 +69,7 @@ kernels! {
     };
 
     /// Unsigned nibbles.
-    q4_1 for q4_1::Q4_1 = Reader {
+    q4_1::Q4_1 = Reader {
         scales: |w: &q4_1::Slab, j| widen_half(load(w, 0), j),
         blocks: |w: &q4_1::Slab, j: usize| {
             core::array::from_fn(|r| nibbles(load(w, 32 + (j * GROUP + r) * 16)))
@@ -84,7 +79,7 @@ kernels! {
     };
 
     /// Nibbles with a fifth bit, less 16.
-    q5_0 for q5_0::Q5_0 = Reader {
+    q5_0::Q5_0 = Reader {
         scales: |w: &q5_0::Slab, j| widen_half(load(w, 0), j),
         blocks: |w: &q5_0::Slab, j: usize| {
             let high = load(w, 16 + j * 16);
@@ -98,7 +93,7 @@ kernels! {
     };
 
     /// Nibbles with a fifth bit.
-    q5_1 for q5_1::Q5_1 = Reader {
+    q5_1::Q5_1 = Reader {
         scales: |w: &q5_1::Slab, j| widen_half(load(w, 0), j),
         blocks: |w: &q5_1::Slab, j: usize| {
             let high = load(w, 32 + j * 16);
@@ -109,7 +104,7 @@ kernels! {
     };
 
     /// Unsigned nibbles, scales of scales.
-    q4_k for q4_k::Q4_K = Reader {
+    q4_k::Q4_K = Reader {
         scales: |w: &q4_k::Slab, j| k_scale(load(w, 0), 0, w.scale[j]),
         blocks: |w: &q4_k::Slab, j: usize| {
             core::array::from_fn(|r| nibbles(load(w, 80 + (j * GROUP + r) * 16)))
@@ -119,7 +114,7 @@ kernels! {
     };
 
     /// Nibbles with a fifth bit, scales of scales.
-    q5_k for q5_k::Q5_K = Reader {
+    q5_k::Q5_K = Reader {
         scales: |w: &q5_k::Slab, j| k_scale(load(w, 0), 0, w.scale[j]),
         blocks: |w: &q5_k::Slab, j: usize| {
             let high = load(w, 80 + j * 16);

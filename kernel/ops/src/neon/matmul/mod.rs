@@ -18,18 +18,38 @@ use core::arch::aarch64::*;
 
 use self::dequantize::Unscaled;
 use super::load::{load, settle};
-use crate::activations::QuantPair;
+use crate::activations::{FloatChunk, QuantPair};
 use crate::lanes::F32x4;
 use crate::packed::{GROUP, Quantised};
 
-pub use float::{bf16, f16, f32};
-pub use formats::{q4_0, q4_1, q4_k, q5_0, q5_1, q5_k, q8_0};
-pub use q6_k::q6_k;
+pub use float::FloatNeon;
 
-/// The kernels that dequantize their weights: see [`crate::scalar::matmul::plain`].
-pub mod plain {
-    pub use super::formats::plain::{q4_0, q4_1, q4_k, q5_0, q5_1, q5_k, q8_0};
-    pub use super::q6_k::plain as q6_k;
+/// A format with twins of [`crate::scalar::matmul::quantised_rows`] and
+/// [`crate::scalar::matmul::plain_rows`].
+pub trait QuantisedNeon: Quantised {
+    /// Multiplies with int8 activations.
+    ///
+    /// # Safety
+    /// The core has AdvSIMD.
+    unsafe fn mul<const NT: usize>(
+        groups: &[Self::Slab],
+        x: &[QuantPair<NT>],
+        n_blocks: usize,
+        n_tokens: usize,
+        out: &mut [F32x4],
+    );
+
+    /// Multiplies weights made floats with float activations.
+    ///
+    /// # Safety
+    /// The core has AdvSIMD.
+    unsafe fn mul_plain<const NT: usize>(
+        groups: &[Self::Slab],
+        x: &[FloatChunk<NT>],
+        n_blocks: usize,
+        n_tokens: usize,
+        out: &mut [F32x4],
+    );
 }
 
 /// Sixteen weights and sixteen more: one block of one row.

@@ -5,56 +5,58 @@ use core::arch::aarch64::*;
 use super::super::load::{load, settle};
 use super::dequantize::{Unscaled, multiply};
 use super::formats::five_bits;
-use super::{Block, for_tiles, to_lanes, widen_half};
+use super::{Block, QuantisedNeon, for_tiles, to_lanes, widen_half};
 use crate::activations::{FloatChunk, QuantPair};
 use crate::lanes::F32x4;
-use crate::packed::{GROUP, q6_k};
+use crate::packed::GROUP;
+use crate::packed::q6_k::{Q6_K, Slab};
 
 /// Q6_K, whose blocks have a scale for each half.
-#[target_feature(enable = "neon")]
-pub fn q6_k<const NT: usize>(
-    groups: &[q6_k::Slab],
-    x: &[QuantPair<NT>],
-    n_blocks: usize,
-    n_tokens: usize,
-    out: &mut [F32x4],
-) {
-    let (w_len, x_len) = (n_blocks.div_ceil(8), n_blocks.div_ceil(2));
-    for_tiles(groups, w_len, x, x_len, n_tokens, out, |group, x| {
-        let mut acc = [vdupq_n_f32(0.0); NT];
-        for (w, x) in group.iter().zip(x.chunks_exact(4)) {
-            for (p, x) in x.iter().enumerate() {
-                q6_k_block(w, 2 * p, x, &mut acc);
-                q6_k_block(w, 2 * p + 1, x, &mut acc);
+impl QuantisedNeon for Q6_K {
+    #[target_feature(enable = "neon")]
+    unsafe fn mul<const NT: usize>(
+        groups: &[Slab],
+        x: &[QuantPair<NT>],
+        n_blocks: usize,
+        n_tokens: usize,
+        out: &mut [F32x4],
+    ) {
+        let (w_len, x_len) = (n_blocks.div_ceil(8), n_blocks.div_ceil(2));
+        for_tiles(groups, w_len, x, x_len, n_tokens, out, |group, x| {
+            let mut acc = [vdupq_n_f32(0.0); NT];
+            for (w, x) in group.iter().zip(x.chunks_exact(4)) {
+                for (p, x) in x.iter().enumerate() {
+                    q6_k_block(w, 2 * p, x, &mut acc);
+                    q6_k_block(w, 2 * p + 1, x, &mut acc);
+                }
             }
-        }
-        acc.map(|sum| to_lanes(sum))
-    });
-}
+            acc.map(|sum| to_lanes(sum))
+        });
+    }
 
-/// The same by way of floats: see [`crate::scalar::matmul::plain`].
-#[target_feature(enable = "neon")]
-pub fn plain<const NT: usize>(
-    groups: &[q6_k::Slab],
-    x: &[FloatChunk<NT>],
-    n_blocks: usize,
-    n_tokens: usize,
-    out: &mut [F32x4],
-) {
-    multiply::<q6_k::Q6_K, NT>(groups, x, n_blocks, n_tokens, out, |w, b| {
-        let d = widen_half(load(w, 0), 0);
-        Unscaled {
-            rows: rows(w, b),
-            d: scales(w, b).map(|scale| vmulq_f32(d, vcvtq_f32_s32(scale))),
-            m: vdupq_n_f32(0.0),
-        }
-    });
+    #[target_feature(enable = "neon")]
+    unsafe fn mul_plain<const NT: usize>(
+        groups: &[Slab],
+        x: &[FloatChunk<NT>],
+        n_blocks: usize,
+        n_tokens: usize,
+        out: &mut [F32x4],
+    ) {
+        multiply::<Self, NT>(groups, x, n_blocks, n_tokens, out, |w, b| {
+            let d = widen_half(load(w, 0), 0);
+            Unscaled {
+                rows: rows(w, b),
+                d: scales(w, b).map(|scale| vmulq_f32(d, vcvtq_f32_s32(scale))),
+                m: vdupq_n_f32(0.0),
+            }
+        });
+    }
 }
 
 /// The scales of both halves of block `b`, four rows.
 #[inline]
 #[target_feature(enable = "neon")]
-fn scales(w: &q6_k::Slab, b: usize) -> [int32x4_t; 2] {
+fn scales(w: &Slab, b: usize) -> [int32x4_t; 2] {
     w.scale[b].map(|scales| {
         let bytes = vcreate_s8(u64::from(u32::from_le_bytes(scales.map(|s| s as u8))));
         vmovl_s16(vget_low_s16(vmovl_s8(bytes)))
@@ -64,7 +66,7 @@ fn scales(w: &q6_k::Slab, b: usize) -> [int32x4_t; 2] {
 /// The integers of block `b`, four rows.
 #[inline]
 #[target_feature(enable = "neon")]
-fn rows(w: &q6_k::Slab, b: usize) -> [Block; GROUP] {
+fn rows(w: &Slab, b: usize) -> [Block; GROUP] {
     let at = 80 + b * 32;
     let (fifth, sixth) = (load(w, at), load(w, at + 16));
     core::array::from_fn(|r| {
@@ -80,12 +82,7 @@ fn rows(w: &q6_k::Slab, b: usize) -> [Block; GROUP] {
 
 #[inline]
 #[target_feature(enable = "neon")]
-fn q6_k_block<const NT: usize>(
-    w: &q6_k::Slab,
-    b: usize,
-    x: &QuantPair<NT>,
-    acc: &mut [float32x4_t; NT],
-) {
+fn q6_k_block<const NT: usize>(w: &Slab, b: usize, x: &QuantPair<NT>, acc: &mut [float32x4_t; NT]) {
     let d = widen_half(load(w, 0), 0);
     let [first, second] = scales(w, b);
     let rows = rows(w, b);

@@ -7,7 +7,7 @@ use crate::arena::{Arena, Line, OutOfMemory};
 use crate::dispatch;
 use crate::float::{f16_to_f32, f32_to_f16};
 use crate::lanes::{F32x4, flat};
-use crate::scalar::attention::{BLOCK, KvF16, KvF32, KvFormat, KvI8, partial_len};
+use crate::scalar::attention::{BLOCK, KvF16, KvF32, KvI8, partial_len};
 
 /// SmolLM2-135M: query heads per KV head.
 const GROUP: usize = 3;
@@ -91,7 +91,7 @@ pub(super) fn run(
 }
 
 /// Three query heads of one KV head over several blocks.
-fn attention<K: KvFormat>(
+fn attention<K: dispatch::KvKernels>(
     mut arena: Arena<'_>,
     spoil: &mut Spoil<'_>,
     check: &Check,

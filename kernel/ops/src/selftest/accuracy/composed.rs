@@ -8,7 +8,7 @@ use crate::arena::{Arena, Line, OutOfMemory};
 use crate::dispatch;
 use crate::lanes::{F32x4, flat};
 use crate::matrix::{Error, Kernels};
-use crate::scalar::attention::{KvF16, KvF32, KvFormat, KvI8, partial_len};
+use crate::scalar::attention::{KvF16, KvF32, KvI8, partial_len};
 use crate::scalar::rope::RopeStyle;
 use crate::{GgmlType, Matrix};
 
@@ -146,7 +146,7 @@ fn multiply(matrix: &Matrix<'_>, x: &[F32x4], float1: &mut [FloatChunk<1>], out:
     matrix.mul(Kernels::Tuned, &x, 0..matrix.groups(), out);
 }
 
-fn forward<K: KvFormat>(
+fn forward<K: dispatch::KvKernels>(
     arena: &mut Arena<'_>,
     layers: &[&Layer<'_>; LAYERS],
     tokens: &mut [F32x4],

@@ -6,6 +6,7 @@ use crate::activations::{Activations, FloatChunk, QuantPair, TILE};
 use crate::arena::{Arena, Line, OutOfMemory};
 use crate::dispatch::{copy_floats, quantize};
 use crate::float::f32_to_f16;
+use crate::formats::formats;
 use crate::lanes::{F32x4, flat};
 use crate::matrix::{Error, Kernels};
 use crate::{GgmlType, Matrix};
@@ -22,7 +23,7 @@ pub(super) fn run(
     spoil: &mut Spoil<'_>,
     report: &mut dyn FnMut(Accuracy),
 ) -> Result<(), OutOfMemory> {
-    for ggml_type in Matrix::TYPES {
+    for &ggml_type in Matrix::TYPES {
         let names = check_names(ggml_type);
         for (kernels, name) in [(Kernels::Tuned, names[0]), (Kernels::Plain, names[1])] {
             let mut worst = Worst::new();
@@ -40,23 +41,18 @@ pub(super) fn run(
     Ok(())
 }
 
-/// The tuned kernels' check and the plain ones'.
-fn check_names(ggml_type: GgmlType) -> [&'static str; 2] {
-    match ggml_type {
-        GgmlType::F32 => ["gemv f32", "gemv f32 plain"],
-        GgmlType::F16 => ["gemv f16", "gemv f16 plain"],
-        GgmlType::BF16 => ["gemv bf16", "gemv bf16 plain"],
-        GgmlType::Q4_0 => ["gemv q4_0", "gemv q4_0 plain"],
-        GgmlType::Q4_1 => ["gemv q4_1", "gemv q4_1 plain"],
-        GgmlType::Q5_0 => ["gemv q5_0", "gemv q5_0 plain"],
-        GgmlType::Q5_1 => ["gemv q5_1", "gemv q5_1 plain"],
-        GgmlType::Q8_0 => ["gemv q8_0", "gemv q8_0 plain"],
-        GgmlType::Q4_K => ["gemv q4_k", "gemv q4_k plain"],
-        GgmlType::Q5_K => ["gemv q5_k", "gemv q5_k plain"],
-        GgmlType::Q6_K => ["gemv q6_k", "gemv q6_k plain"],
-        _ => ["gemv of another type", "plain gemv of another type"],
-    }
+macro_rules! check_names {
+    ([] $($kind:ident { $($Name:ident $name:literal = $id:literal, $n:literal, $bytes:literal, $m:ident::$T:ident;)* })*) => {
+        /// The tuned kernels' check and the plain ones'.
+        fn check_names(ggml_type: GgmlType) -> [&'static str; 2] {
+            match ggml_type {
+                $($(GgmlType::$Name => [concat!("gemv ", $name), concat!("gemv ", $name, " plain")],)*)*
+                _ => ["gemv of another type", "plain gemv of another type"],
+            }
+        }
+    };
 }
+formats!(check_names);
 
 /// Everything that a product needs, in one arena.
 struct Product<'a> {
