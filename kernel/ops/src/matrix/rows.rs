@@ -123,7 +123,7 @@ mod tests {
 
     #[test]
     fn the_message_lists_the_table() {
-        assert!(Matrix::SUPPORTED.starts_with("F32, F16, BF16, Q8_0, "));
+        assert!(Matrix::SUPPORTED.starts_with("F32, F16, BF16, Q4_0, "));
         let names: Vec<&str> = Matrix::TYPES.iter().map(|t| t.name()).collect();
         assert_eq!(names.join(", "), Matrix::SUPPORTED);
     }
