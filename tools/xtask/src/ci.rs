@@ -6,7 +6,6 @@ use crate::{audit, firmware, reproduce, setup, size, test};
 use anyhow::{Context, Result, ensure};
 use clap::Args;
 use clap::builder::PossibleValuesParser;
-use std::env;
 use std::process::Command;
 use std::time::Instant;
 
@@ -105,13 +104,22 @@ fn doc(voice: Voice) -> Result<()> {
     voice.run("Documentation, board", board(&mut documentation()))
 }
 
-/// What a person types first: `cargo xtask run --prompt … --quiet` prints the answer and nothing else.
+/// What a person types first: `cargo xtask run --prompt … --quiet` prints the answer and nothing else. Cargo starts it: the
+/// tests before may have built xtask anew, over the file of this very program.
 fn ask_the_real_model(voice: Voice) -> Result<()> {
     voice.say("Asking the default model in QEMU");
-    let output = Command::new(env::current_exe()?)
-        .args(["run", "--prompt", QUESTION, "--max-tokens", "24", "--quiet"])
+    let output = cargo()
+        .args([
+            "xtask",
+            "run",
+            "--prompt",
+            QUESTION,
+            "--max-tokens",
+            "24",
+            "--quiet",
+        ])
         .output()
-        .context("xtask cannot be started a second time")?;
+        .context("cargo cannot be started")?;
     let answer = String::from_utf8_lossy(&output.stdout);
     ensure!(
         output.status.success() && answer == format!("{ANSWER}\n"),
