@@ -1,0 +1,263 @@
+//! Everything that answers a request.
+//!
+//! A request ends with exactly one [`Event::Done`] or [`Event::Error`].
+
+mod done;
+mod error;
+mod record;
+
+use crate::facts::{BoardFacts, Health, LoadTiming, ModelFacts};
+use crate::id::Id;
+use crate::scalar::Scalar;
+use crate::settings::{Effect, Setting, Settings};
+use alloc::borrow::Cow;
+use alloc::collections::BTreeMap;
+use alloc::string::String;
+use alloc::vec::Vec;
+use serde::{Deserialize, Serialize};
+
+pub use done::{Done, Finish, Generated, Timing, Usage};
+pub use error::{Error, ErrorCode};
+pub use record::{Action, Bench, Check, CheckKind, Kernels, Membw, Phase, Ppl, Samples};
+
+/// An event as a line carries it.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct Line<'a> {
+    /// The request's.
+    pub id: Id,
+    /// What happened.
+    #[serde(flatten)]
+    pub event: Event<'a>,
+}
+
+/// What happened.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[serde(tag = "event", rename_all = "lowercase")]
+pub enum Event<'a> {
+    /// A token was chosen.
+    Token(Token<'a>),
+    /// Text without a token.
+    Text(Text<'a>),
+    /// Logits that were asked for.
+    Logits(Logits<'a>),
+    /// What one core did.
+    Counts(Counts),
+    /// The ids of a text.
+    Tokens(Tokens),
+    /// How far a load is.
+    Progress(Progress),
+    /// A model was loaded.
+    Loaded(Loaded),
+    /// The model files on the card.
+    Models(Models),
+    /// What runs here.
+    Info(Info),
+    /// A setting has changed.
+    Settings(Changed),
+    /// A measurement of prefill or decode.
+    Bench(Bench),
+    /// A measurement of one kernel set.
+    Kernels(Kernels),
+    /// Perplexity so far.
+    Ppl(Ppl),
+    /// A measurement of the memory.
+    Membw(Membw),
+    /// One check of the selftest.
+    Selftest(Check),
+    /// The text of a perplexity run is ready. People read it; no line carries it.
+    #[serde(skip)]
+    TextReady(TextReady),
+    /// A remark for people; no line carries it.
+    #[serde(skip)]
+    Notice(String),
+    /// The request is over.
+    Done(Done),
+    /// The request is over, and has failed.
+    Error(Error<'a>),
+}
+
+/// A token that was chosen.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct Token<'a> {
+    /// Its id.
+    pub token: u32,
+    /// Whole characters that became certain with it; empty while a character is held back.
+    pub text: Cow<'a, str>,
+    /// Whether the model is thinking.
+    #[serde(default, skip_serializing_if = "core::ops::Not::not")]
+    pub thinking: bool,
+}
+
+/// Text without a token: what was held back at the end, or the answer of `detokenize`.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct Text<'a> {
+    /// The text.
+    pub text: Cow<'a, str>,
+}
+
+/// The logits after one token.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct Logits<'a> {
+    /// The token's position.
+    pub position: usize,
+    /// The CRC-32C of all logits as little-endian f32, in 8 hexadecimal digits.
+    #[serde(default, with = "crc32c", skip_serializing_if = "Option::is_none")]
+    pub crc32c: Option<u32>,
+    /// The largest ones with their ids, largest first.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub top: Option<Cow<'a, [(usize, f32)]>>,
+}
+
+/// What one core did in one phase.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Counts {
+    /// In prefill or in decode.
+    pub phase: Phase,
+    /// The core.
+    pub core: usize,
+    /// Rows that it multiplied.
+    pub gemv_rows: u64,
+    /// Blocks of attention that it worked out.
+    pub attention_blocks: u64,
+    /// Barriers that it met the others at.
+    pub barriers: u64,
+    /// Bytes of tensors that it read.
+    pub tensor_bytes: u64,
+}
+
+/// The ids of a text.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct Tokens {
+    /// How many.
+    pub count: usize,
+    /// The ids.
+    pub ids: Vec<u32>,
+}
+
+/// How far a load is.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Progress {
+    /// Bytes of the weights that are in their place.
+    pub done_bytes: u64,
+    /// Bytes of all weights.
+    pub total_bytes: u64,
+}
+
+/// A model was loaded.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct Loaded {
+    /// The model.
+    pub model: ModelFacts,
+    /// What the parts of the load took.
+    pub timing: LoadTiming,
+}
+
+/// The model files on the card.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Models {
+    /// In the order of their numbers.
+    pub models: Vec<ModelEntry>,
+}
+
+/// A model file.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct ModelEntry {
+    /// Its name.
+    pub name: String,
+    /// Its size.
+    pub bytes: u64,
+    /// Whether it is the loaded one.
+    pub loaded: bool,
+}
+
+/// What runs here.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct Info {
+    /// `PiLM`.
+    pub firmware: Cow<'static, str>,
+    /// Version of the firmware, with its commit.
+    pub version: String,
+    /// The board.
+    pub board: BoardFacts,
+    /// Its state.
+    pub health: Health,
+    /// The loaded model.
+    pub model: Option<ModelFacts>,
+    /// All settings.
+    pub settings: Settings,
+    /// The longest lines.
+    pub limits: Limits,
+}
+
+/// The longest lines that are taken.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Limits {
+    /// Of a request.
+    pub request_bytes: usize,
+    /// Of a person's line.
+    pub line_bytes: usize,
+}
+
+impl Limits {
+    /// The limits of this version.
+    pub const THIS: Self = Self {
+        request_bytes: 256 * 1024,
+        line_bytes: 32 * 1024,
+    };
+}
+
+/// A setting has changed.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct Changed {
+    /// Its name.
+    pub key: Cow<'static, str>,
+    /// The new value under that name.
+    #[serde(flatten)]
+    pub value: BTreeMap<Cow<'static, str>, Scalar>,
+    /// When it takes effect.
+    pub effect: Effect,
+}
+
+impl Changed {
+    /// That `setting` has the value that it has in `settings`.
+    pub fn new(setting: Setting, settings: &Settings) -> Self {
+        let key = Cow::Borrowed(setting.key());
+        Self {
+            value: BTreeMap::from([(key.clone(), settings.value(setting))]),
+            key,
+            effect: setting.effect(),
+        }
+    }
+}
+
+/// The text of a perplexity run.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct TextReady {
+    /// Tokens of the whole text.
+    pub text_tokens: usize,
+    /// Chunks that will be scored.
+    pub chunks: usize,
+    /// Tokens of a chunk.
+    pub chunk_len: usize,
+}
+
+/// A checksum in eight hexadecimal digits.
+mod crc32c {
+    use alloc::string::String;
+    use serde::{Deserialize, Deserializer, Serializer, de};
+
+    pub fn serialize<S: Serializer>(crc: &Option<u32>, serializer: S) -> Result<S::Ok, S::Error> {
+        match crc {
+            Some(crc) => serializer.collect_str(&format_args!("{crc:08x}")),
+            None => serializer.serialize_none(),
+        }
+    }
+
+    pub fn deserialize<'de, D: Deserializer<'de>>(
+        deserializer: D,
+    ) -> Result<Option<u32>, D::Error> {
+        let digits = Option::<String>::deserialize(deserializer)?;
+        let parse = |digits: String| u32::from_str_radix(&digits, 16).map_err(de::Error::custom);
+        digits.map(parse).transpose()
+    }
+}

@@ -1,0 +1,160 @@
+//! What is known of the board and of the loaded model.
+
+use alloc::borrow::Cow;
+use alloc::string::String;
+use alloc::vec::Vec;
+use serde::{Deserialize, Serialize};
+
+/// What does not change while the machine runs.
+#[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize)]
+pub struct BoardFacts {
+    /// Version of the firmware, with its commit.
+    #[serde(skip)]
+    pub version: String,
+    /// The board in words.
+    pub name: String,
+    /// The board's revision code, 0 where there is none.
+    #[serde(with = "revision")]
+    pub revision: u32,
+    /// RAM of the board.
+    pub ram_bytes: u64,
+    /// Cores that came up.
+    pub cores: usize,
+    /// The cores' clock as the board states it, 0 if unknown.
+    pub clock_hz: u64,
+    /// Whether this is an emulator: times mean nothing then.
+    pub emulated: bool,
+    /// What went wrong on the way up, each in one line.
+    pub warnings: Vec<String>,
+}
+
+/// What changes while the machine runs. What cannot be read is `None`.
+#[derive(Debug, Clone, PartialEq, Default, Serialize, Deserialize)]
+pub struct Health {
+    /// Temperature of the SoC.
+    pub celsius: Option<f32>,
+    /// The firmware's throttle flags.
+    pub throttled: Option<u32>,
+    /// Bytes of the heap in use.
+    pub heap_used_bytes: Option<usize>,
+    /// Bytes of the heap.
+    pub heap_bytes: Option<usize>,
+    /// The card in one line: controller, card, mode, volume.
+    pub card: Option<String>,
+    /// The stack of each core.
+    pub stacks: Vec<Stack>,
+}
+
+/// A core's stack.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Stack {
+    /// The most bytes of it that were in use.
+    pub used_bytes: usize,
+    /// Its size.
+    pub bytes: usize,
+}
+
+/// What every record of a measurement says of the machine.
+#[derive(Debug, Clone, PartialEq, Default, Serialize, Deserialize)]
+pub struct Conditions {
+    /// Version of the firmware, with its commit.
+    pub version: String,
+    /// The board's revision code.
+    #[serde(with = "revision")]
+    pub revision: u32,
+    /// The cores' clock as the board states it.
+    pub clock_hz: u64,
+    /// Temperature of the SoC.
+    pub celsius: Option<f32>,
+    /// The firmware's throttle flags.
+    pub throttled: Option<u32>,
+}
+
+impl Conditions {
+    /// The conditions on a board in this state.
+    pub fn new(board: &BoardFacts, health: &Health) -> Self {
+        Self {
+            version: board.version.clone(),
+            revision: board.revision,
+            clock_hz: board.clock_hz,
+            celsius: health.celsius,
+            throttled: health.throttled,
+        }
+    }
+}
+
+/// A loaded model.
+#[derive(Debug, Clone, PartialEq, Default, Serialize, Deserialize)]
+pub struct ModelFacts {
+    /// The file's name.
+    pub file: String,
+    /// The model's own name.
+    pub name: Option<String>,
+    /// Its architecture.
+    pub architecture: Cow<'static, str>,
+    /// Types of its matrices, the largest share first.
+    pub format: String,
+    /// Number of weights.
+    pub parameters: u64,
+    /// Bytes of all tensors.
+    pub tensor_bytes: u64,
+    /// Bytes of tensors that one decoded token reads.
+    pub bytes_per_token: u64,
+    /// Tokens of the context.
+    pub context_len: usize,
+    /// Tokens that are in it.
+    pub context_used: usize,
+    /// Tokens that the model was trained for.
+    pub trained_len: usize,
+    /// Type of the KV cache.
+    pub kv: Cow<'static, str>,
+    /// The chat template's family.
+    pub template: Option<Cow<'static, str>>,
+    /// The tokenizer's kind.
+    pub tokenizer: Cow<'static, str>,
+    /// Number of token ids.
+    pub vocab_size: usize,
+    /// Bytes read from the card.
+    pub load_bytes: u64,
+    /// Time of the load.
+    pub load_s: f64,
+    /// What its parts took.
+    #[serde(skip)]
+    pub load: LoadTiming,
+    /// The system prompt that the template has of its own.
+    #[serde(skip)]
+    pub default_system: Option<&'static str>,
+    /// Layers times KV heads: pieces of attention that the cores share out.
+    #[serde(skip)]
+    pub attention_pieces: usize,
+}
+
+/// What the parts of a load took. The other cores pack and check while the first one reads.
+#[derive(Debug, Clone, Copy, PartialEq, Default, Serialize, Deserialize)]
+pub struct LoadTiming {
+    /// Whether an emulator's clock took these times.
+    pub emulated: bool,
+    /// Spent on the card.
+    pub read_s: f64,
+    /// Packing, of all cores together.
+    pub pack_s: f64,
+    /// The checksum, of all cores together; 0 without a checksum file.
+    pub checksum_s: f64,
+    /// From the first byte to the last.
+    pub total_s: f64,
+}
+
+/// A revision code in six hexadecimal digits.
+pub(crate) mod revision {
+    use alloc::string::String;
+    use serde::{Deserialize, Deserializer, Serializer, de};
+
+    pub fn serialize<S: Serializer>(revision: &u32, serializer: S) -> Result<S::Ok, S::Error> {
+        serializer.collect_str(&format_args!("{revision:06x}"))
+    }
+
+    pub fn deserialize<'de, D: Deserializer<'de>>(deserializer: D) -> Result<u32, D::Error> {
+        let digits = String::deserialize(deserializer)?;
+        u32::from_str_radix(&digits, 16).map_err(de::Error::custom)
+    }
+}

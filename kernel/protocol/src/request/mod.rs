@@ -1,0 +1,133 @@
+//! Requests: what a program may ask, and what a person's words become.
+
+mod error;
+mod fields;
+mod parts;
+
+use crate::id::Id;
+use alloc::string::String;
+use alloc::vec::Vec;
+use fields::Reader;
+
+pub use error::RequestError;
+pub use fields::Part;
+pub use parts::{
+    Abort, Ask, Bench, BenchPlan, Chat, Complete, Detokenize, Info, Kernels, Load, Logits, Membw,
+    Message, Models, Positions, Ppl, Prompt, Reboot, Reset, Sampling, Selftest, Set, Tokenize,
+};
+
+/// A request line that was understood.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Request {
+    /// The program's name for it.
+    pub id: Id,
+    /// What to do.
+    pub op: Op,
+}
+
+/// A request line that was not understood.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Rejected {
+    /// The program's name for it, as far as it could be read.
+    pub id: Id,
+    /// What is wrong with the line.
+    pub error: RequestError,
+}
+
+macro_rules! ops {
+    ($($name:ident $word:literal ($($Part:ident),+) $events:literal $about:literal;)*) => {
+        /// What may be asked for.
+        #[derive(Debug, Clone, PartialEq)]
+        pub enum Op {
+            $(#[doc = $about] $name($($Part),+),)*
+        }
+
+        impl Op {
+            /// The names of all ops, with the events that come before `done`.
+            pub const ALL: &[(&str, &str)] = &[$(($word, $events),)*];
+
+            /// Its name.
+            pub fn name(&self) -> &'static str {
+                match self { $(Self::$name(..) => $word,)* }
+            }
+
+            /// The op called `name`, out of the fields of a line.
+            fn read(name: &str, reader: &Reader<'_>) -> Result<Self, RequestError> {
+                match name {
+                    $($word => {
+                        reader.takes($word, &[$(fields::names::<$Part>()),+])?;
+                        Ok(Self::$name($(reader.part::<$Part>($word)?),+))
+                    })*
+                    op => Err(RequestError::UnknownOp { op: op.into() }),
+                }
+            }
+
+            /// The fields of each op: its name, those that it needs, those that it may have.
+            pub fn fields() -> Vec<(&'static str, Vec<String>, Vec<String>)> {
+                Vec::from([$({
+                    let (mut needed, mut optional) = (Vec::new(), Vec::new());
+                    $(fields::list::<$Part>(&mut needed, &mut optional);)+
+                    ($word, needed, optional)
+                },)*])
+            }
+        }
+
+        impl serde::Serialize for Request {
+            /// The line that [`Request::parse`] reads.
+            fn serialize<S: serde::Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+                match &self.op {
+                    $(#[allow(non_snake_case, reason = "a part is named by its type")]
+                    Op::$name($($Part),+) => {
+                        #[derive(serde::Serialize)]
+                        struct Line<'l> {
+                            id: &'l Id,
+                            op: &'l str,
+                            $(#[serde(flatten)] $Part: &'l $Part,)+
+                        }
+                        Line { id: &self.id, op: $word, $($Part),+ }.serialize(serializer)
+                    })*
+                }
+            }
+        }
+    };
+}
+
+ops! {
+    Info       "info"       (Info)                     "`info`"                               "What runs here: firmware, board, model, limits, settings.";
+    Models     "models"     (Models)                   "`models`"                             "The model files on the card.";
+    Load       "load"       (Load)                     "`progress` …, `loaded`"               "Loads a model file.";
+    Reset      "reset"      (Reset)                    ""                                     "Forgets the conversation.";
+    Abort      "abort"      (Abort)                    ""                                     "Stops the request that is running.";
+    Tokenize   "tokenize"   (Tokenize)                 "`tokens`"                             "Text to token ids.";
+    Detokenize "detokenize" (Detokenize)               "`text`"                               "Token ids to text.";
+    Complete   "complete"   (Complete, Sampling, Logits) "`token` …, `logits` …, `counts` …"  "Continues a prompt.";
+    Chat       "chat"       (Chat, Sampling, Logits)   "`token` …, `logits` …, `counts` …"    "Answers a conversation.";
+    Ask        "ask"        (Ask)                      "`token` …"                            "Answers the next question of the console's conversation.";
+    Set        "set"        (Set)                      "`settings`"                           "Changes a setting.";
+    Bench      "bench"      (Bench)                    "`bench` …"                            "Measures prefill and decode.";
+    Kernels    "kernels"    (Kernels)                  "`kernels` …"                          "Measures each set of kernels on the model's weights.";
+    Ppl        "ppl"        (Ppl)                      "`ppl` …"                              "Perplexity on a text file of the card.";
+    Membw      "membw"      (Membw)                    "`membw` …"                            "Measures memory bandwidth.";
+    Selftest   "selftest"   (Selftest)                 "`selftest` …"                         "Compares every kernel with its reference.";
+    Reboot     "reboot"     (Reboot)                   ""                                     "Restarts the board.";
+}
+
+impl Request {
+    /// Reads one line.
+    ///
+    /// # Errors
+    /// [`Rejected`]: what is wrong with the line, with the request's id as far as it could be read.
+    pub fn parse(line: &[u8]) -> Result<Self, Rejected> {
+        let mut id = Id::None;
+        let op = Reader::new(line, &mut id).and_then(|(name, reader)| Op::read(&name, &reader));
+        match op {
+            Ok(op) => Ok(Self { id, op }),
+            Err(error) => Err(Rejected { id, error }),
+        }
+    }
+
+    /// A request without a name, as a person's words become one.
+    pub fn unnamed(op: Op) -> Self {
+        Self { id: Id::None, op }
+    }
+}

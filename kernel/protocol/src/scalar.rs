@@ -1,0 +1,79 @@
+//! A value that may be a number, a truth value or a string.
+
+use alloc::string::{String, ToString};
+use serde::{Deserialize, Serialize};
+
+/// The value of a setting, on its way in or out.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[serde(untagged, expecting = "a string, a number or a truth value")]
+pub enum Scalar {
+    /// The choice is left to the firmware.
+    Null,
+    /// A truth value.
+    Bool(bool),
+    /// A whole number.
+    Unsigned(u64),
+    /// A whole number below 0.
+    Signed(i64),
+    /// Any other number.
+    Float(f64),
+    /// A string.
+    Text(String),
+}
+
+impl Scalar {
+    /// The word that a person would type for it.
+    pub fn word(&self) -> String {
+        match self {
+            Self::Null => String::from("null"),
+            Self::Bool(on) => String::from(if *on { "on" } else { "off" }),
+            Self::Unsigned(number) => number.to_string(),
+            Self::Signed(number) => number.to_string(),
+            Self::Float(number) => number.to_string(),
+            Self::Text(text) => text.clone(),
+        }
+    }
+}
+
+impl<T: Into<Scalar>> From<Option<T>> for Scalar {
+    fn from(value: Option<T>) -> Self {
+        value.map_or(Self::Null, Into::into)
+    }
+}
+
+impl From<bool> for Scalar {
+    fn from(on: bool) -> Self {
+        Self::Bool(on)
+    }
+}
+
+impl From<u64> for Scalar {
+    fn from(number: u64) -> Self {
+        Self::Unsigned(number)
+    }
+}
+
+impl From<u32> for Scalar {
+    fn from(number: u32) -> Self {
+        Self::Unsigned(number.into())
+    }
+}
+
+impl From<usize> for Scalar {
+    fn from(number: usize) -> Self {
+        Self::Unsigned(number as u64)
+    }
+}
+
+impl From<f32> for Scalar {
+    /// The f64 with the same shortest decimal text.
+    fn from(number: f32) -> Self {
+        Self::Float(number.to_string().parse().unwrap_or(f64::NAN))
+    }
+}
+
+impl From<String> for Scalar {
+    fn from(text: String) -> Self {
+        Self::Text(text)
+    }
+}
