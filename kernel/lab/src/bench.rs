@@ -1,0 +1,163 @@
+//! How fast the loaded model works in a prompt and decodes.
+//!
+//! Every run starts from an empty context. A run is one prefill and then as many decode steps as asked,
+//! each phase timed directly; in its window no byte is sent, no mailbox is asked and nothing is allocated.
+//! Core counts take turns in random order; the first run of each is a warm-up and is thrown away. A run in
+//! whose window an interrupt was taken is thrown away and counted.
+
+use crate::experiment::{Experiment, Lab, model_failed};
+use crate::machine::Machine;
+use crate::samples::{Samples, Turns};
+use alloc::borrow::Cow;
+use alloc::vec::Vec;
+use llm::tokenizer::TokenId;
+use protocol::event::{self, Done, Error, ErrorCode, Event, Phase};
+use protocol::facts::Conditions;
+use protocol::request::BenchPlan;
+
+/// The measurement under way.
+pub struct ModelBench {
+    plan: BenchPlan,
+    kernels: &'static str,
+    /// Prompt, then answer.
+    ids: Vec<TokenId>,
+    turns: Turns,
+    /// Of each number of cores: prefill and decode.
+    samples: Vec<[Samples; 2]>,
+    /// How many tokens of the run are in the context.
+    done: usize,
+    /// The clock and the interrupts at the start of the phase.
+    started: (u64, u32),
+}
+
+impl ModelBench {
+    /// Measures `plan` with the kernels called `kernels`.
+    ///
+    /// # Errors
+    /// No model, or more tokens than its context takes.
+    pub fn new<M: Machine>(
+        plan: BenchPlan,
+        kernels: &'static str,
+        lab: &mut Lab<'_, '_, M>,
+    ) -> Result<Self, Error<'static>> {
+        let n_cores = lab.machine.facts().cores;
+        let engine = &lab.subject()?.engine;
+        let context_len = engine.context_len();
+        let n_tokens = plan.prompt_tokens.checked_add(plan.tokens);
+        let fits = n_tokens.is_some_and(|n| n <= context_len);
+        if plan.prompt_tokens == 0 || plan.tokens == 0 || !fits {
+            let message = format_args!(
+                "\"prompt_tokens\" and \"tokens\" must be above 0, and together at most {context_len}"
+            );
+            return Err(Error::new(ErrorCode::BadValue, message));
+        }
+        let samples = || [0, 1].map(|_| Samples::with_capacity(plan.runs));
+        Ok(Self {
+            plan,
+            kernels,
+            ids: ordinary_ids(plan.prompt_tokens + plan.tokens, engine.tokenizer().vocab_size()),
+            turns: Turns::new(n_cores, plan.runs + 1),
+            samples: (0..n_cores).map(|_| samples()).collect(),
+            done: 0,
+            started: (0, 0),
+        })
+    }
+
+    fn report<M: Machine>(&self, lab: &mut Lab<'_, '_, M>) {
+        let board = lab.machine.facts();
+        let conditions = Conditions::new(board, &lab.machine.health());
+        let Some(subject) = &mut lab.subject else {
+            return;
+        };
+        subject.engine.truncate(0);
+        let facts = subject.facts;
+        for (i, samples) in self.samples.iter().enumerate() {
+            let plan = self.plan;
+            let phases = [
+                (Phase::Prefill, plan.prompt_tokens, 0),
+                (Phase::Decode, plan.tokens, plan.prompt_tokens),
+            ];
+            for ((phase, tokens, context_start), samples) in phases.into_iter().zip(samples) {
+                let rate = samples.per_second(tokens as f64);
+                (lab.report)(Event::Bench(event::Bench {
+                    phase,
+                    cores: i + 1,
+                    tokens,
+                    context_start,
+                    reused_tokens: 0,
+                    irqs_in_window: 0,
+                    emulated: board.emulated,
+                    model: facts.file.clone(),
+                    format: facts.format.clone(),
+                    kv: facts.kv.clone(),
+                    kernels: Cow::Borrowed(self.kernels),
+                    bytes_per_token: facts.bytes_per_token,
+                    conditions: conditions.clone(),
+                    samples: samples.record(),
+                    tokens_per_s: rate.filter(|_| !board.emulated),
+                }));
+            }
+        }
+    }
+}
+
+impl<M: Machine> Experiment<M> for ModelBench {
+    /// One batch of the prompt, or one token.
+    fn step(&mut self, lab: &mut Lab<'_, '_, M>) -> Result<Option<Done>, Error<'static>> {
+        let Some((round, at)) = self.turns.current() else {
+            self.report(lab);
+            return Ok(Some(Done::measured(false)));
+        };
+        let machine = lab.machine;
+        let cores = machine.cores(Some(at + 1));
+        let engine = &mut lab.subject()?.engine;
+        let prompt_tokens = self.plan.prompt_tokens;
+        if self.done == 0 {
+            engine.truncate(0);
+            self.started = now(machine);
+        }
+        if self.done < prompt_tokens {
+            let end = (self.done + engine.batch()).min(prompt_tokens);
+            let batch = &self.ids[self.done..end];
+            match end == prompt_tokens {
+                true => engine.prefill(batch, cores, &|| false).map(drop),
+                false => engine.feed(batch, cores),
+            }
+            .map_err(model_failed)?;
+            self.done = end;
+        } else {
+            engine.decode(self.ids[self.done], cores).map_err(model_failed)?;
+            self.done += 1;
+        }
+        let is_end = self.done == self.ids.len();
+        if self.done == prompt_tokens || is_end {
+            let (us, irqs) = now(machine);
+            let (started_us, started_irqs) = self.started;
+            if round > 0 {
+                self.samples[at][usize::from(is_end)].keep(us - started_us, irqs == started_irqs);
+            }
+            self.started = (us, irqs);
+        }
+        if is_end {
+            self.done = 0;
+            self.turns.advance();
+        }
+        Ok(None)
+    }
+
+    fn stop(&mut self, lab: &mut Lab<'_, '_, M>) -> Done {
+        self.report(lab);
+        Done::measured(true)
+    }
+}
+
+fn now(machine: &impl Machine) -> (u64, u32) {
+    (machine.now_us(), machine.irqs_taken())
+}
+
+/// Tokens that do not matter to the time: ordinary ones, the same for everybody.
+pub(crate) fn ordinary_ids(n: usize, vocab_size: usize) -> Vec<TokenId> {
+    (0..n)
+        .map(|i| TokenId((i * 7919 % vocab_size) as u32))
+        .collect()
+}

@@ -1,0 +1,32 @@
+//! Everything that measures or proves.
+//!
+//! | module | holds |
+//! |---|---|
+//! | [`machine`] | what an experiment needs of the machine that it runs on |
+//! | [`experiment`] | what all experiments have in common: steps, records, an end |
+//! | [`bench`] | how fast the loaded model works in a prompt and decodes |
+//! | [`membw`] | how fast the cores read, write and copy memory |
+//! | [`kernels`] | what each set of kernels makes of the model's own weights |
+//! | [`perplexity`] | how well the model predicts a text |
+//! | [`selftest`] | whether kernels, card and cores are right |
+//! | [`samples`] | repeated measurements and what they come to |
+//!
+//! Nothing here prints or waits: an experiment runs step by step, and what it finds are events of
+//! [`protocol`].
+
+#![cfg_attr(target_os = "none", no_std)]
+#![forbid(unsafe_code)]
+
+extern crate alloc;
+
+pub mod bench;
+pub mod experiment;
+pub mod kernels;
+pub mod machine;
+pub mod membw;
+pub mod perplexity;
+pub mod samples;
+pub mod selftest;
+
+pub use experiment::{Experiment, Lab, Subject};
+pub use machine::Machine;

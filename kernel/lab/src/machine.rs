@@ -1,0 +1,111 @@
+//! What an experiment needs of the machine that it runs on.
+
+use alloc::vec::Vec;
+use llm::engine::Timer;
+use llm::source::ModelSource;
+use ops::parallel::Cores;
+use protocol::event::Phase;
+use protocol::facts::{BoardFacts, Health};
+
+/// More cores than any machine of this kind has.
+pub const MAX_CORES: usize = 4;
+
+/// What one core counted.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub struct CoreCounts {
+    /// Cycles of its own clock.
+    pub cycles: u64,
+    /// Instructions, modulo 2³².
+    pub instructions: u32,
+    /// Lines brought into the L1 data cache, modulo 2³².
+    pub l1d_refills: u32,
+    /// Lines brought into the shared L2 cache, modulo 2³².
+    pub l2_refills: u32,
+    /// Loads and stores, modulo 2³².
+    pub memory_accesses: u32,
+}
+
+/// What happened while something was measured.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub struct Window {
+    /// How long it took.
+    pub nanos: u64,
+    /// Interrupts taken inside; anything but 0 voids the measurement.
+    pub irqs: u32,
+    /// What each core counted, where the machine has counters.
+    pub cores: Option<[CoreCounts; MAX_CORES]>,
+}
+
+/// A model file on the card.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct ModelEntry {
+    /// Its name.
+    pub name: alloc::string::String,
+    /// Its size.
+    pub len_bytes: u64,
+}
+
+/// The machine.
+pub trait Machine {
+    /// What goes wrong with the card, in one line that says what to do.
+    type CardError: core::error::Error;
+    /// An open model file.
+    type Source<'m>: ModelSource<Error = Self::CardError>
+    where
+        Self: 'm;
+
+    /// A clock that never goes back.
+    fn now_us(&self) -> u64;
+    /// [`Machine::now_us`], or a clock of its own, that every core can read.
+    fn timer(&self) -> Timer;
+    /// The first `n` cores, or all of them.
+    fn cores(&self, n: Option<usize>) -> &dyn Cores;
+    /// Runs `work` while nothing else happens: interrupts are masked, so that no byte moves on the
+    /// serial line. `work` itself must not print, allocate or ask the board.
+    fn measure(&self, work: &mut dyn FnMut()) -> Window {
+        let start = self.now_us();
+        work();
+        Window {
+            nanos: 1000 * self.now_us().saturating_sub(start),
+            ..Window::default()
+        }
+    }
+    /// What does not change.
+    fn facts(&self) -> &BoardFacts;
+    /// What changes.
+    fn health(&self) -> Health;
+    /// Bytes of the heap in use, where that is known.
+    fn heap_used_bytes(&self) -> Option<usize> {
+        None
+    }
+    /// Interrupts taken since the start: the same before and after a measurement, or it is void.
+    fn irqs_taken(&self) -> u32 {
+        0
+    }
+    /// Says where the work stands: for counting instructions from outside.
+    fn mark(&self, phase: Phase) {
+        let _ = phase;
+    }
+    /// A number that nobody chose.
+    fn entropy(&self) -> u64;
+    /// Makes memory that the session was given read-only, or writable again. A machine without such
+    /// rights does nothing.
+    fn set_read_only(&self, addresses: core::ops::Range<usize>, read_only: bool) {
+        let _ = (addresses, read_only);
+    }
+    /// The model files on the card.
+    ///
+    /// # Errors
+    /// There is no card, or it cannot be read.
+    fn models(&self) -> Result<Vec<ModelEntry>, Self::CardError>;
+    /// Opens a model file.
+    ///
+    /// # Errors
+    /// There is no such file, or the card failed.
+    fn open_model(&self, name: &str) -> Result<Self::Source<'_>, Self::CardError>;
+    /// A file of the card's root directory, whole; `None` if there is no such file.
+    ///
+    /// # Errors
+    /// It cannot be read, or has more than `limit_bytes`.
+    fn text_file(&self, name: &str, limit_bytes: usize) -> Result<Option<Vec<u8>>, Self::CardError>;
+}
