@@ -1,20 +1,33 @@
-//! What a person or a program types, and what it reads back.
+//! Two skins over one session: what a person types and reads, and the lines of a program.
+//!
+//! | module | holds |
+//! |---|---|
+//! | [`run`] | the loop: input to requests, steps, events to output |
+//! | [`board`] | what the console needs of the machine that it runs on |
+//! | [`inbox`], [`line_editor`], [`history`] | bytes to lines, with echo; a stop while the session is busy |
+//! | [`command`] | a person's line to a request |
+//! | [`person`], [`records`], [`info`] | events to text |
+//! | [`screen`] | text to the serial line |
+//!
+//! A program's line is a request of [`protocol`] as it is, and so are the events that answer it.
 
 #![cfg_attr(target_os = "none", no_std)]
 #![forbid(unsafe_code)]
 
 extern crate alloc;
 
+pub mod board;
 pub mod command;
 pub mod history;
-pub mod json;
+pub mod inbox;
+pub mod info;
 pub mod line_editor;
-pub mod session;
-pub mod settings;
-pub mod utf8;
+pub mod person;
+pub mod records;
+mod run;
+pub mod screen;
 
-pub use command::{Command, Line};
+pub use board::{Board, Serial};
 pub use history::History;
 pub use line_editor::{Input, LineEditor};
-pub use settings::Settings;
-pub use utf8::Utf8Stream;
+pub use run::{Exit, run};

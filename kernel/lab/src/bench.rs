@@ -55,7 +55,10 @@ impl ModelBench {
         Ok(Self {
             plan,
             kernels,
-            ids: ordinary_ids(plan.prompt_tokens + plan.tokens, engine.tokenizer().vocab_size()),
+            ids: ordinary_ids(
+                plan.prompt_tokens + plan.tokens,
+                engine.tokenizer().vocab_size(),
+            ),
             turns: Turns::new(n_cores, plan.runs + 1),
             samples: (0..n_cores).map(|_| samples()).collect(),
             done: 0,
@@ -79,7 +82,7 @@ impl ModelBench {
             ];
             for ((phase, tokens, context_start), samples) in phases.into_iter().zip(samples) {
                 let rate = samples.per_second(tokens as f64);
-                (lab.report)(Event::Bench(event::Bench {
+                lab.report.event(Event::Bench(event::Bench {
                     phase,
                     cores: i + 1,
                     tokens,
@@ -126,7 +129,9 @@ impl<M: Machine> Experiment<M> for ModelBench {
             .map_err(model_failed)?;
             self.done = end;
         } else {
-            engine.decode(self.ids[self.done], cores).map_err(model_failed)?;
+            engine
+                .decode(self.ids[self.done], cores)
+                .map_err(model_failed)?;
             self.done += 1;
         }
         let is_end = self.done == self.ids.len();

@@ -14,6 +14,12 @@ pub struct Subject<'s, 'e> {
     pub facts: &'s ModelFacts,
 }
 
+/// Takes what is found.
+pub trait Report {
+    /// Takes one event.
+    fn event(&mut self, event: Event<'static>);
+}
+
 /// Where an experiment is made: everything that one step may use.
 pub struct Lab<'s, 'e, M> {
     /// The machine.
@@ -25,7 +31,7 @@ pub struct Lab<'s, 'e, M> {
     /// Cores that work where the experiment does not choose.
     pub cores: Option<usize>,
     /// Takes what is found.
-    pub report: &'s mut dyn FnMut(Event<'static>),
+    pub report: &'s mut dyn Report,
 }
 
 impl<'s, 'e, M: Machine> Lab<'s, 'e, M> {

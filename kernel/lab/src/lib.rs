@@ -28,5 +28,5 @@ pub mod perplexity;
 pub mod samples;
 pub mod selftest;
 
-pub use experiment::{Experiment, Lab, Subject};
+pub use experiment::{Experiment, Lab, Report, Subject};
 pub use machine::Machine;

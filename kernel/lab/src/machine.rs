@@ -1,5 +1,6 @@
 //! What an experiment needs of the machine that it runs on.
 
+use alloc::string::String;
 use alloc::vec::Vec;
 use llm::engine::Timer;
 use llm::source::ModelSource;
@@ -40,7 +41,7 @@ pub struct Window {
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct ModelEntry {
     /// Its name.
-    pub name: alloc::string::String,
+    pub name: String,
     /// Its size.
     pub len_bytes: u64,
 }
@@ -49,8 +50,9 @@ pub struct ModelEntry {
 pub trait Machine {
     /// What goes wrong with the card, in one line that says what to do.
     type CardError: core::error::Error;
+
     /// An open model file.
-    type Source<'m>: ModelSource<Error = Self::CardError>
+    type Source<'m>: ModelSource
     where
         Self: 'm;
 
@@ -107,5 +109,6 @@ pub trait Machine {
     ///
     /// # Errors
     /// It cannot be read, or has more than `limit_bytes`.
-    fn text_file(&self, name: &str, limit_bytes: usize) -> Result<Option<Vec<u8>>, Self::CardError>;
+    fn text_file(&self, name: &str, limit_bytes: usize)
+    -> Result<Option<Vec<u8>>, Self::CardError>;
 }

@@ -51,8 +51,9 @@ impl MemoryBench {
         let sizes = match request.bytes {
             Some(bytes) if (4096..=room).contains(&bytes) => Vec::from([bytes & !0xFFF]),
             Some(_) => {
-                let message =
-                    format_args!("\"bytes\" must be from 4096 to {room}: so much memory is set aside");
+                let message = format_args!(
+                    "\"bytes\" must be from 4096 to {room}: so much memory is set aside"
+                );
                 return Err(Error::new(ErrorCode::BadValue, message));
             }
             None => Vec::from([64 << 10, 512 << 10, room]),
@@ -79,7 +80,7 @@ impl MemoryBench {
         for configuration in &self.configurations {
             let moved = moved_bytes(configuration.bytes, board.emulated);
             let rate = configuration.samples.per_second(moved as f64 / 1e9);
-            (lab.report)(Event::Membw(Membw {
+            lab.report.event(Event::Membw(Membw {
                 action: configuration.action,
                 cores: configuration.cores,
                 buffer_bytes: configuration.bytes,
@@ -103,7 +104,8 @@ impl<M: Machine> Experiment<M> for MemoryBench {
         };
         let machine = lab.machine;
         let configuration = &mut self.configurations[at];
-        let passes = moved_bytes(configuration.bytes, machine.facts().emulated) / configuration.bytes;
+        let passes =
+            moved_bytes(configuration.bytes, machine.facts().emulated) / configuration.bytes;
         let cores = machine.cores(Some(configuration.cores));
         for _ in 0..TRIES {
             // Zeroed here, outside of the window: the buffer is touched before it is measured.

@@ -53,13 +53,15 @@ impl TextBench {
             .text_file(file, MAX_TEXT_BYTES)
             .map_err(|error| Error::new(ErrorCode::Card, error))?
             .ok_or_else(|| {
-                let message =
-                    format_args!("no file is called {file:?} in the card's top folder: copy the text there");
+                let message = format_args!(
+                    "no file is called {file:?} in the card's top folder: copy the text there"
+                );
                 Error::new(ErrorCode::NoSuchFile, message)
             })?;
         let text = core::str::from_utf8(&bytes).map_err(|error| {
             let at = error.valid_up_to();
-            let message = format_args!("{file:?} is not UTF-8 at byte {at}: convert it to UTF-8 text");
+            let message =
+                format_args!("{file:?} is not UTF-8 at byte {at}: convert it to UTF-8 text");
             Error::new(ErrorCode::BadFile, message)
         })?;
         let tokenizer = engine.tokenizer();
@@ -84,7 +86,7 @@ impl TextBench {
             return Err(Error::new(ErrorCode::BadFile, message));
         }
         ids.truncate(chunks * CHUNK_LEN);
-        (lab.report)(Event::TextReady(TextReady {
+        lab.report.event(Event::TextReady(TextReady {
             text_tokens,
             chunks,
             chunk_len: CHUNK_LEN,
@@ -142,7 +144,7 @@ impl<M: Machine> Experiment<M> for TextBench {
         if end == CHUNK_LEN - 1 {
             self.done += 1;
             self.whole = self.scores;
-            (lab.report)(Event::Ppl(Ppl {
+            lab.report.event(Event::Ppl(Ppl {
                 chunk: self.done / CHUNK_LEN,
                 chunks: self.ids.len() / CHUNK_LEN,
                 tokens: self.whole.n(),

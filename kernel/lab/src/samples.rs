@@ -30,7 +30,8 @@ impl Samples {
 
     /// 0 without samples.
     pub fn mean(&self) -> f64 {
-        self.seconds.iter().fold(0.0, |sum, seconds| sum + seconds) / self.seconds.len().max(1) as f64
+        self.seconds.iter().fold(0.0, |sum, seconds| sum + seconds)
+            / self.seconds.len().max(1) as f64
     }
 
     /// The sample standard deviation (n − 1); 0 for fewer than two samples.

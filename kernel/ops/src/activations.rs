@@ -26,6 +26,20 @@ pub struct FloatChunk<const NT: usize> {
     pub x: [[f32; 16]; NT],
 }
 
+impl<const NT: usize> QuantPair<NT> {
+    /// Zeros.
+    pub const ZERO: Self = Self {
+        q: [[[0; 32]; NT]; 2],
+        d: [[0.0; NT]; 2],
+        s: [[0.0; NT]; 2],
+    };
+}
+
+impl<const NT: usize> FloatChunk<NT> {
+    /// Zeros.
+    pub const ZERO: Self = Self { x: [[0.0; 16]; NT] };
+}
+
 // SAFETY: numbers only.
 unsafe impl<const NT: usize> Plain for QuantPair<NT> {}
 // SAFETY: numbers only.

@@ -123,7 +123,7 @@ pub struct ModelFacts {
     pub load: LoadTiming,
     /// The system prompt that the template has of its own.
     #[serde(skip)]
-    pub default_system: Option<&'static str>,
+    pub default_system: Option<String>,
     /// Layers times KV heads: pieces of attention that the cores share out.
     #[serde(skip)]
     pub attention_pieces: usize,

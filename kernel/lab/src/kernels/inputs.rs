@@ -1,5 +1,6 @@
 //! Activations for a matrix of the model, and its products with them in f64.
 
+use alloc::vec;
 use alloc::vec::Vec;
 use ops::activations::{Activations, FloatChunk, QuantPair, TILE};
 use ops::dispatch::{copy_floats, quantize};
@@ -52,13 +53,13 @@ impl Inputs {
             group_bytes,
             groups,
             passes: (sample_bytes / (groups * group_bytes)).max(1),
-            quant1: zeroed(cols.div_ceil(64)),
-            quant4: zeroed(cols.div_ceil(64)),
-            float1: zeroed(cols.div_ceil(16)),
-            float4: zeroed(cols.div_ceil(16)),
-            exact: zeroed((groups * GROUP).min(rows).min(COMPARED_ROWS) * TILE),
+            quant1: vec![QuantPair::ZERO; cols.div_ceil(64)],
+            quant4: vec![QuantPair::ZERO; cols.div_ceil(64)],
+            float1: vec![FloatChunk::ZERO; cols.div_ceil(16)],
+            float4: vec![FloatChunk::ZERO; cols.div_ceil(16)],
+            exact: vec![0.0; (groups * GROUP).min(rows).min(COMPARED_ROWS) * TILE],
         };
-        let mut vector: Vec<F32x4> = zeroed(cols.next_multiple_of(64) / 4);
+        let mut vector = vec![F32x4::ZERO; cols.next_multiple_of(64) / 4];
         for t in 0..TILE {
             for (i, x) in flat_mut(&mut vector)[..cols].iter_mut().enumerate() {
                 *x = activation(i, t);
@@ -70,7 +71,7 @@ impl Inputs {
             quantize::<TILE>(&vector, cols / 32, &mut inputs.quant4, t);
             copy_floats::<TILE>(&vector, &mut inputs.float4, t);
         }
-        let mut row: Vec<F32x4> = zeroed(cols.div_ceil(4));
+        let mut row = vec![F32x4::ZERO; cols.div_ceil(4)];
         for (r, exact) in inputs.exact.chunks_exact_mut(TILE).enumerate() {
             matrix.read_row(r, 0, &mut row);
             for (t, exact) in exact.iter_mut().enumerate() {
@@ -144,12 +145,6 @@ impl Inputs {
     pub fn measured_rows(&self) -> usize {
         (self.groups * GROUP).min(self.rows)
     }
-}
-
-fn zeroed<T: ops::arena::Plain>(n: usize) -> Vec<T> {
-    let mut values = Vec::with_capacity(n);
-    values.resize_with(n, T::zeroed);
-    values
 }
 
 /// Activation `i` of token `t`: from −1 to 1, no two blocks alike.

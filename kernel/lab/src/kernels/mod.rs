@@ -90,7 +90,10 @@ impl KernelBench {
     fn report<M: Machine>(&self, lab: &mut Lab<'_, '_, M>) {
         let board = lab.machine.facts();
         let conditions = Conditions::new(board, &lab.machine.health());
-        let model = lab.subject.as_ref().map(|subject| subject.facts.file.clone());
+        let model = lab
+            .subject
+            .as_ref()
+            .map(|subject| subject.facts.file.clone());
         for here in &self.configurations {
             let inputs = &self.inputs[here.matrix];
             let reference = self
@@ -99,7 +102,7 @@ impl KernelBench {
                 .find(|other| other.kernels == KernelSet::Reference && other.is_rival_of(here));
             let speedup = reference.map(|reference| reference.samples.mean() / here.samples.mean());
             let rate = here.samples.per_second(inputs.read_bytes() as f64 / 1e9);
-            (lab.report)(Event::Kernels(event::Kernels {
+            lab.report.event(Event::Kernels(event::Kernels {
                 kernels: Cow::Borrowed(here.kernels.name()),
                 tensor: Cow::Borrowed(inputs.tensor),
                 format: Cow::Borrowed(inputs.format.name()),

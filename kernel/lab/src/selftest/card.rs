@@ -19,7 +19,7 @@ pub(super) fn read_twice<M: Machine>(lab: &mut Lab<'_, '_, M>) -> Option<Check> 
     let mut source = match lab.machine.open_model(file) {
         Ok(source) => source,
         Err(error) => {
-            (lab.report)(Event::Notice(alloc::format!("{error}")));
+            lab.report.event(Event::Notice(alloc::format!("{error}")));
             return Some(check(1, 1.0));
         }
     };
@@ -34,7 +34,7 @@ pub(super) fn read_twice<M: Machine>(lab: &mut Lab<'_, '_, M>) -> Option<Check> 
             let bytes = &mut buffer[..piece as usize];
             bytes.fill(0);
             if let Err(failure) = source.read_at(place, bytes) {
-                (lab.report)(Event::Notice(alloc::format!("{failure}")));
+                lab.report.event(Event::Notice(alloc::format!("{failure}")));
                 error += 1.0;
             }
             let mut crc = Crc32c::new();

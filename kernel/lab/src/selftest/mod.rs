@@ -39,26 +39,42 @@ impl Selftest {
 
     fn check<M>(&mut self, check: Check, lab: &mut Lab<'_, '_, M>) {
         self.failed += usize::from(!check.right);
-        (lab.report)(Event::Selftest(check));
+        lab.report.event(Event::Selftest(check));
     }
 
     /// Makes the checks of `stage`; what comes next.
-    fn run<M: Machine>(&mut self, stage: Stage, lab: &mut Lab<'_, '_, M>) -> Result<Stage, Error<'static>> {
+    fn run<M: Machine>(
+        &mut self,
+        stage: Stage,
+        lab: &mut Lab<'_, '_, M>,
+    ) -> Result<Stage, Error<'static>> {
         let (failed, report) = (&mut self.failed, &mut *lab.report);
         let mut check = |kind, name, values, error: f64, limit| {
             let check = Check::new(kind, name, values, error, limit);
             *failed += usize::from(!check.right);
-            report(Event::Selftest(check));
+            report.event(Event::Selftest(check));
         };
         let done = match stage {
             Stage::Bits => selftest::run(Arena::new(lab.scratch), &mut |outcome| {
                 let differing = outcome.differing as f64;
-                check(CheckKind::Bits, outcome.kernel, outcome.values, differing, 0.0);
+                check(
+                    CheckKind::Bits,
+                    outcome.kernel,
+                    outcome.values,
+                    differing,
+                    0.0,
+                );
             })
             .map(|()| Stage::Accuracy),
             Stage::Accuracy => accuracy::run(lab.scratch, &mut |_, _| {}, &mut |accuracy| {
                 let values = accuracy.values as u64;
-                check(CheckKind::Accuracy, accuracy.check, values, accuracy.error, accuracy.limit);
+                check(
+                    CheckKind::Accuracy,
+                    accuracy.check,
+                    values,
+                    accuracy.error,
+                    accuracy.limit,
+                );
             })
             .map(|()| match lab.subject {
                 Some(_) => Stage::Card,
@@ -79,7 +95,7 @@ impl Selftest {
                 }
                 Err(error) => {
                     self.failed += 1;
-                    (lab.report)(Event::Notice(error.message.into_owned()));
+                    lab.report.event(Event::Notice(error.message.into_owned()));
                     return Ok(Stage::End);
                 }
             },
@@ -88,7 +104,7 @@ impl Selftest {
         Ok(done.unwrap_or_else(|error| {
             self.failed += 1;
             let notice = alloc::format!("the selftest has too little memory: {error}");
-            (lab.report)(Event::Notice(notice));
+            lab.report.event(Event::Notice(notice));
             Stage::End
         }))
     }

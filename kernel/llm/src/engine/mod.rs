@@ -77,6 +77,18 @@ impl<'a> Engine<'a> {
         Ok(self.logits())
     }
 
+    /// Appends `ids` in batches, without logits.
+    ///
+    /// # Errors
+    /// [`EngineError::ContextFull`] and [`EngineError::BadToken`] before anything is done.
+    pub fn feed(&mut self, ids: &[TokenId], cores: &dyn Cores) -> Result<(), EngineError> {
+        self.check(ids)?;
+        for batch in ids.chunks(self.batch) {
+            self.run(batch, Logits::None, cores);
+        }
+        Ok(())
+    }
+
     /// Appends one token and returns its logits.
     ///
     /// # Errors

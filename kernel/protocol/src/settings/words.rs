@@ -56,6 +56,9 @@ pub enum KernelSet {
 }
 
 impl KernelSet {
+    /// All of them, the oldest first.
+    pub const ALL: [Self; 3] = [Self::Reference, Self::Dequantize, Self::Int8];
+
     /// Its name.
     pub fn name(self) -> &'static str {
         match self {

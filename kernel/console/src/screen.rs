@@ -1,6 +1,6 @@
 //! Text to the serial line.
 
-use super::platform::Serial;
+use crate::board::Serial;
 use core::fmt::{self, Write};
 
 /// Writes text; every `\n` goes out as CR LF. The line does not fail, so errors of `write!` to it can be
@@ -86,7 +86,7 @@ pub(crate) use say;
 #[cfg(test)]
 mod tests {
     use super::{Screen, Size};
-    use crate::session::platform::Serial;
+    use crate::board::Serial;
     use std::cell::RefCell;
 
     #[derive(Default)]

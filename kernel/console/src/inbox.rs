@@ -4,11 +4,11 @@
 //! does not mix with the answer. Two things act at once: Ctrl-C, which also drops what was typed before it,
 //! and a JSON line with the op `abort`.
 
-use super::platform::Serial;
-use crate::json::{Id, Op, Request};
+use crate::board::Serial;
 use crate::line_editor::{Input, LineEditor, MAX_JSON_BYTES};
 use alloc::collections::VecDeque;
 use alloc::vec::Vec;
+use protocol::{Id, Op, Request};
 
 /// The most bytes that are kept while the session is busy.
 const MAX_AHEAD_BYTES: usize = 2 * MAX_JSON_BYTES;
@@ -165,7 +165,13 @@ impl<'s> Inbox<'s> {
             .copied()
             .collect();
         match (Request::parse(&line), &self.busy) {
-            (Ok(Request { id, op: Op::Abort }), Some(busy)) => id == Id::None || id == *busy,
+            (
+                Ok(Request {
+                    id,
+                    op: Op::Abort(_),
+                }),
+                Some(busy),
+            ) => id == Id::None || id == *busy,
             _ => false,
         }
     }

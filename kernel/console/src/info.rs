@@ -1,0 +1,157 @@
+//! Board and model as a person reads them.
+
+use crate::screen::{Screen, Size, say};
+use core::fmt::{self, Display, Formatter};
+use protocol::event::Info;
+use protocol::facts::{BoardFacts, LoadTiming, ModelFacts};
+
+/// The board in one line.
+pub struct BoardLine<'a>(pub &'a BoardFacts);
+
+impl Display for BoardLine<'_> {
+    fn fmt(&self, f: &mut Formatter<'_>) -> fmt::Result {
+        let board = self.0;
+        let s = if board.cores == 1 { "" } else { "s" };
+        let (name, mib, cores) = (&board.name, board.ram_bytes >> 20, board.cores);
+        write!(f, "{name}, {mib} MiB RAM, {cores} core{s}")?;
+        if board.clock_hz > 0 {
+            write!(f, " at {} MHz", board.clock_hz / 1_000_000)?;
+        }
+        if board.emulated {
+            f.write_str(" (emulated: times are no speeds)")?;
+        }
+        Ok(())
+    }
+}
+
+/// A model in one line.
+pub struct Summary<'a>(pub &'a ModelFacts);
+
+impl Display for Summary<'_> {
+    fn fmt(&self, f: &mut Formatter<'_>) -> fmt::Result {
+        let model = self.0;
+        write!(
+            f,
+            "{}: {}, {:.1} M weights, {} ({}), context {} in {}",
+            model.file,
+            model.architecture,
+            model.parameters as f64 / 1e6,
+            model.format,
+            Size(model.tensor_bytes),
+            model.context_len,
+            model.kv
+        )
+    }
+}
+
+/// A load in one line.
+struct LoadLine<'a>(&'a ModelFacts);
+
+impl Display for LoadLine<'_> {
+    fn fmt(&self, f: &mut Formatter<'_>) -> fmt::Result {
+        let LoadTiming {
+            emulated,
+            read_s,
+            pack_s,
+            checksum_s,
+            total_s,
+        } = self.0.load;
+        write!(
+            f,
+            "{} in {total_s:.2} s: reading {read_s:.2} s, beside it packing {pack_s:.2} s and checksum {checksum_s:.2} s",
+            Size(self.0.load_bytes)
+        )?;
+        if emulated {
+            f.write_str(" (an emulator's times are no speeds)")?;
+        }
+        Ok(())
+    }
+}
+
+struct Flags(Option<u32>);
+
+impl Display for Flags {
+    fn fmt(&self, f: &mut Formatter<'_>) -> fmt::Result {
+        match self.0 {
+            Some(0) => f.write_str("none"),
+            Some(flags) => write!(f, "0x{flags:x}"),
+            None => f.write_str("unknown"),
+        }
+    }
+}
+
+/// All that runs here.
+pub(crate) fn show_info(screen: Screen<'_>, info: &Info) {
+    let (board, health) = (&info.board, &info.health);
+    say!(screen, "firmware PiLM {}", info.version);
+    say!(
+        screen,
+        "board    {}, revision {:06x}",
+        BoardLine(board),
+        board.revision
+    );
+    if let Some(celsius) = health.celsius {
+        say!(
+            screen,
+            "SoC      {celsius:.1} C, throttle flags {}",
+            Flags(health.throttled)
+        );
+    }
+    if let (Some(used), Some(size)) = (health.heap_used_bytes, health.heap_bytes) {
+        say!(
+            screen,
+            "heap     {} of {}",
+            Size(used as u64),
+            Size(size as u64)
+        );
+    }
+    for (core, stack) in health.stacks.iter().enumerate() {
+        let (used, size) = (stack.used_bytes, stack.bytes);
+        say!(screen, "stack {core}  at most {used} of {size} bytes used");
+    }
+    if let Some(card) = &health.card {
+        say!(screen, "card     {card}");
+    }
+    match &info.model {
+        None => say!(
+            screen,
+            "model    none is loaded; /models lists those on the card"
+        ),
+        Some(model) => show_model(screen, model, info),
+    }
+}
+
+fn show_model(screen: Screen<'_>, model: &ModelFacts, info: &Info) {
+    say!(screen, "model    {}", Summary(model));
+    if let Some(name) = &model.name {
+        // It comes from the file, which must not steer the terminal.
+        let name = name.replace(char::is_control, "\u{FFFD}");
+        say!(screen, "name     {name}");
+    }
+    let bytes = Size(model.bytes_per_token);
+    say!(screen, "reads    {bytes} of tensors per token");
+    say!(screen, "kernels  {}", info.settings.kernels);
+    say!(screen, "load     {}", LoadLine(model));
+    say!(screen, "trained  for {} tokens", model.trained_len);
+    let none = "no template that is known: text is continued as it is";
+    say!(
+        screen,
+        "chat     {}",
+        model.template.as_deref().unwrap_or(none)
+    );
+    say!(
+        screen,
+        "tokens   {}, {} ids",
+        model.tokenizer,
+        model.vocab_size
+    );
+    let (used, len) = (model.context_used, model.context_len);
+    say!(screen, "context  {used} of {len} tokens used");
+    match info.settings.speculate {
+        0 => say!(screen, "speculate off"),
+        n => say!(
+            screen,
+            "speculate up to {n} draft tokens that repeat the context, checked in one pass"
+        ),
+    }
+}

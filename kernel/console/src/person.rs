@@ -1,0 +1,365 @@
+//! Events to text for a person.
+
+use crate::command::{self, Action};
+use crate::info::{BoardLine, show_info};
+use crate::records::{BenchRow, CheckRow, KernelsRow, MatrixLine, MembwRow, Status};
+use crate::screen::{Screen, Size, say};
+use alloc::string::String;
+use core::fmt::Write;
+use protocol::event::{Done, Error, ErrorCode, Event, Finish, Models, Ppl, Progress};
+use protocol::facts::{BoardFacts, ModelFacts};
+use protocol::settings::Effect;
+use protocol::{Id, Op, Setting, Settings};
+
+/// Who has asked something, and so who gets the answer.
+#[derive(Debug, Clone, PartialEq)]
+pub enum Asker {
+    /// The start of the console.
+    Start {
+        /// Whether it says nothing of what goes well.
+        quiet: bool,
+    },
+    /// A person; the name of the op.
+    Person(&'static str),
+    /// A program; the name of the request.
+    Program(Id),
+}
+
+impl Asker {
+    /// The name of the request.
+    pub fn id(&self) -> Id {
+        match self {
+            Self::Program(id) => id.clone(),
+            _ => Id::None,
+        }
+    }
+}
+
+/// Shows a person what happens.
+pub struct Person<'b> {
+    screen: Screen<'b>,
+    board: &'b BoardFacts,
+    /// The settings that say how the answer is shown.
+    stats: bool,
+    speculates: bool,
+    /// Whether a load has gone so far that the model before is gone.
+    is_reloading: bool,
+    /// Whether a row with progress is on show.
+    has_progress: bool,
+    /// The matrix of the record before.
+    matrix: String,
+    /// The perplexity so far.
+    ppl: Option<Ppl>,
+}
+
+impl<'b> Person<'b> {
+    /// Text goes to `screen`.
+    pub fn new(screen: Screen<'b>, board: &'b BoardFacts) -> Self {
+        Self {
+            screen,
+            board,
+            stats: true,
+            speculates: false,
+            is_reloading: false,
+            has_progress: false,
+            matrix: String::new(),
+            ppl: None,
+        }
+    }
+
+    /// The firmware and the board.
+    pub fn banner(&self) {
+        say!(self.screen, "\nPiLM {}", self.board.version);
+        say!(self.screen, "board   {}", BoardLine(self.board));
+        for warning in &self.board.warnings {
+            say!(self.screen, "warning {warning}");
+        }
+    }
+
+    /// Shows what needs no request.
+    pub fn show(&self, action: &Action, settings: &Settings, model: Option<&ModelFacts>) {
+        match action {
+            Action::Help => self.help(),
+            Action::ShowSystem => self.show_system(settings, model),
+            Action::ShowSettings => {
+                for &setting in Setting::ALL {
+                    self.show_setting(setting, settings);
+                }
+            }
+            Action::ShowSetting(key) => match Setting::named(key) {
+                Some(setting) => {
+                    self.show_setting(setting, settings);
+                    say!(
+                        self.screen,
+                        "    {}; takes {}",
+                        setting.about(),
+                        setting.allowed()
+                    );
+                }
+                None => say!(self.screen, "no setting is called {key:?}; /set lists all"),
+            },
+            Action::Ask(_) => {}
+        }
+    }
+
+    fn help(&self) {
+        for (usage, about) in command::help() {
+            say!(self.screen, "{usage:<20} {about}");
+        }
+        say!(
+            self.screen,
+            "Ctrl-C stops an answer. A space before / or {{ makes text of a line."
+        );
+    }
+
+    fn show_system(&self, settings: &Settings, model: Option<&ModelFacts>) {
+        let own = model.and_then(|model| model.default_system.as_deref());
+        match (settings.system.as_deref(), own) {
+            (Some(""), _) => say!(self.screen, "no system prompt"),
+            (Some(text), _) => say!(self.screen, "{text}"),
+            (None, Some(text)) => say!(self.screen, "{text}\n    (the model's own)"),
+            (None, None) => say!(
+                self.screen,
+                "no system prompt (the model has none of its own)"
+            ),
+        }
+    }
+
+    fn show_setting(&self, setting: Setting, settings: &Settings) {
+        let mut value = String::new();
+        if settings.show(setting, &mut value).is_ok() {
+            say!(self.screen, "{:<15} {value}", setting.key());
+        }
+    }
+
+    /// Shows a setting that has changed.
+    pub fn changed(&self, setting: Setting, settings: &Settings, has_conversation: bool) {
+        self.show_setting(setting, settings);
+        match setting.effect() {
+            Effect::Reset if has_conversation => say!(
+                self.screen,
+                "    takes effect with the next conversation: /reset"
+            ),
+            Effect::Now | Effect::Reset => {}
+            Effect::Load => say!(self.screen, "    takes effect with the next /load"),
+            Effect::Boot => say!(
+                self.screen,
+                "    takes effect at the start only: put it into pilm.txt"
+            ),
+        }
+    }
+
+    /// Says what a person has to know before the request is answered.
+    pub fn begin(&mut self, op: &Op, settings: &Settings, model: Option<&ModelFacts>) {
+        self.stats = settings.stats;
+        self.speculates = settings.speculate > 0;
+        self.matrix.clear();
+        self.ppl = None;
+        match op {
+            Op::Bench(bench) if model.is_some() => {
+                let plan = bench.plan(self.board.emulated);
+                say!(
+                    self.screen,
+                    "{} runs of {} prompt tokens and {} answer tokens per core count, {} kernels; Ctrl-C stops",
+                    plan.runs,
+                    plan.prompt_tokens,
+                    plan.tokens,
+                    settings.kernels
+                );
+            }
+            Op::Kernels(_) if model.is_some() && self.board.emulated => say!(
+                self.screen,
+                "emulated: no speeds; the ratios are the emulator's, not the board's"
+            ),
+            Op::Selftest(_) if model.is_none() => say!(
+                self.screen,
+                "no model is loaded: the card and the cores' shares are not checked"
+            ),
+            _ => {}
+        }
+    }
+
+    /// The model before is gone.
+    pub fn reload(&mut self) {
+        self.is_reloading = true;
+    }
+
+    /// Shows how far a load is.
+    pub fn progress(&mut self, file: &str, progress: Progress) {
+        self.has_progress = true;
+        let (done, total) = (Size(progress.done_bytes), Size(progress.total_bytes));
+        // One row, written over and over; the line ends when the load does.
+        let _ = write!(self.screen, "\rloading {file}: {done} of {total}   ");
+    }
+
+    /// Shows an event; what is to be done next.
+    pub fn event(&mut self, asker: &Asker, event: &Event<'_>) -> Option<Op> {
+        let is_quiet = *asker == Asker::Start { quiet: true };
+        match event {
+            Event::Token(token) => self.screen.put_untrusted(&token.text),
+            Event::Text(text) => self.screen.put_untrusted(&text.text),
+            Event::Info(info) => show_info(self.screen, info),
+            Event::Models(models) => return self.models(asker, models),
+            Event::Loaded(loaded) => {
+                self.end_of_progress();
+                if !is_quiet {
+                    self.loaded(&loaded.model);
+                }
+            }
+            Event::Bench(bench) if bench.samples.runs + bench.samples.void_runs > 0 => {
+                say!(self.screen, "{}", BenchRow(bench));
+            }
+            Event::Membw(membw) if membw.samples.runs > 0 => {
+                say!(self.screen, "{}", MembwRow(membw));
+            }
+            Event::Kernels(kernels) => {
+                if self.matrix != kernels.tensor {
+                    self.matrix = String::from(&*kernels.tensor);
+                    say!(self.screen, "{}", MatrixLine(kernels));
+                }
+                if kernels.max_relative_error.is_some() {
+                    say!(self.screen, "{}", KernelsRow(kernels));
+                }
+            }
+            Event::TextReady(text) => say!(
+                self.screen,
+                "{} tokens, {} chunks of {}; the conversation is forgotten; Ctrl-C stops",
+                text.text_tokens,
+                text.chunks,
+                text.chunk_len
+            ),
+            Event::Ppl(ppl) => {
+                self.ppl = Some(*ppl);
+                say!(
+                    self.screen,
+                    "chunk {} of {}: perplexity {:.4} +- {:.4}",
+                    ppl.chunk,
+                    ppl.chunks,
+                    ppl.perplexity,
+                    ppl.standard_error
+                );
+            }
+            Event::Selftest(check) => say!(self.screen, "{}", CheckRow(check)),
+            Event::Done(done) => self.done(asker, done),
+            Event::Error(error) => self.error(asker, error),
+            _ => {}
+        }
+        None
+    }
+
+    /// The files on the card; at the start the only one is loaded.
+    fn models(&self, asker: &Asker, models: &Models) -> Option<Op> {
+        let is_start = matches!(asker, Asker::Start { .. });
+        match models.models.as_slice() {
+            [] => say!(
+                self.screen,
+                "the card has no .gguf file: copy one into its top folder"
+            ),
+            [only] if is_start => return Some(command::load(&only.name)),
+            files => {
+                if is_start {
+                    say!(
+                        self.screen,
+                        "the card has several models; type a number to load one:"
+                    );
+                }
+                for (index, file) in files.iter().enumerate() {
+                    let mark = if file.loaded { "  (loaded)" } else { "" };
+                    let size = Size(file.bytes);
+                    say!(self.screen, "{:>2}  {}  {size}{mark}", index + 1, file.name);
+                }
+            }
+        }
+        None
+    }
+
+    fn loaded(&self, model: &ModelFacts) {
+        say!(self.screen, "model   {}", crate::info::Summary(model));
+        let size = Size(model.load_bytes);
+        if self.board.emulated {
+            say!(self.screen, "loaded  {size}");
+        } else {
+            let seconds = model.load_s;
+            let rate = model.load_bytes as f64 / (seconds * 1e6).max(1.0);
+            say!(
+                self.screen,
+                "loaded  {size} in {seconds:.1} s ({rate:.1} MB/s)"
+            );
+        }
+    }
+
+    fn end_of_progress(&mut self) {
+        self.is_reloading = false;
+        if core::mem::take(&mut self.has_progress) {
+            self.screen.put("\n");
+        }
+    }
+
+    fn done(&mut self, asker: &Asker, done: &Done) {
+        let stopped = done.finish_reason == Some(Finish::Abort);
+        if let (Some(generated), Some(finish)) = (&done.generated, done.finish_reason) {
+            self.screen.put("\n");
+            if self.stats {
+                let status = Status {
+                    generated,
+                    finish,
+                    speculates: self.speculates,
+                };
+                say!(self.screen, "{status}");
+            }
+            if *asker == Asker::Person("ask") && finish == Finish::ContextFull {
+                say!(
+                    self.screen,
+                    "the context is full: /reset starts a new conversation"
+                );
+            }
+            return;
+        }
+        if let Some(failed) = done.failed {
+            match failed {
+                0 if stopped => say!(self.screen, "stopped; what was checked is right"),
+                0 => say!(self.screen, "everything is right"),
+                n => say!(
+                    self.screen,
+                    "{n} checks are WRONG: do not trust this machine's answers"
+                ),
+            }
+            return;
+        }
+        if let Some(ppl) = self.ppl.take() {
+            say!(
+                self.screen,
+                "perplexity   {:.4} +- {:.4} over {} tokens (mean nll {:.6})",
+                ppl.perplexity,
+                ppl.standard_error,
+                ppl.tokens,
+                ppl.mean_nll
+            );
+        }
+        if stopped {
+            say!(self.screen, "stopped");
+        }
+        if *asker == Asker::Person("reset") {
+            say!(self.screen, "the conversation is forgotten");
+        }
+    }
+
+    fn error(&mut self, asker: &Asker, error: &Error<'_>) {
+        let is_gone = self.is_reloading
+            || (matches!(asker, Asker::Start { .. }) && error.code == ErrorCode::LoadFailed);
+        self.end_of_progress();
+        match error.code {
+            ErrorCode::NoModel => say!(
+                self.screen,
+                "no model is loaded: /models lists those on the card, /load NAME loads one"
+            ),
+            _ => say!(self.screen, "{}", error.message),
+        }
+        if is_gone {
+            say!(
+                self.screen,
+                "no model is loaded; /models lists those on the card"
+            );
+        }
+    }
+}

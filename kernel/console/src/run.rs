@@ -1,0 +1,298 @@
+//! The loop: input to requests, steps, events to output.
+
+use crate::board::Board;
+use crate::command::{self, Action};
+use crate::inbox::Inbox;
+use crate::line_editor::Input;
+use crate::person::{Asker, Person};
+use crate::screen::{Screen, say};
+use alloc::string::String;
+use ops::arena::Line;
+use protocol::event::{Error, ErrorCode, Event, Finish};
+use protocol::request::{Ask, Models, Rejected};
+use protocol::{Id, Op, Request, Setting, Settings, json};
+use session::{Kept, Session, Step};
+
+/// What is shown where a person types.
+const PROMPT: &str = "> ";
+
+/// Asks the terminal to mark pasted text (xterm's mode 2004), and no longer to.
+const PASTE_MARKS_ON: &str = "\x1b[?2004h";
+const PASTE_MARKS_OFF: &str = "\x1b[?2004l";
+
+/// Memory for measurements and for the selftest: far more than the caches hold, and little of the RAM.
+const SCRATCH_BYTES: usize = 32 << 20;
+
+/// Why the console was left.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Exit {
+    /// The board is to be restarted.
+    Reboot,
+    /// Nothing more will be typed.
+    End,
+}
+
+/// Runs the console. `ram` is what a model and its context may use.
+pub fn run<B: Board>(board: &B, ram: &mut [Line]) -> Exit {
+    let screen = Screen::new(board.serial());
+    let settings = read_settings(board, screen);
+    if let Some(baud) = settings.baud {
+        say!(screen, "going on at {baud} baud");
+        if !board.set_baud(baud) {
+            say!(screen, "the serial line cannot run at {baud} baud");
+        }
+    }
+    let quiet = settings.quiet;
+    let mut console = Console {
+        board,
+        screen,
+        inbox: Inbox::new(board.serial(), PROMPT, settings.columns),
+        person: Person::new(screen, board.facts()),
+        asker: Asker::Start { quiet },
+        is_busy: false,
+        reported_lost: 0,
+    };
+    if !quiet {
+        // The terminal marks what is pasted from here on, so that its line ends enter nothing.
+        screen.put(PASTE_MARKS_ON);
+        console.person.banner();
+    }
+    let first = match &settings.model {
+        Some(name) => command::load(name),
+        None => Op::Models(Models {}),
+    };
+    let mut kept = Kept::new(settings);
+    let scratch = (SCRATCH_BYTES / Line::BYTES).min(ram.len() / 2);
+    let (ram, scratch) = ram.split_at_mut(ram.len() - scratch);
+    let mut first = Some(Request::unnamed(first));
+    let exit = loop {
+        // The model before is gone here, and all of the RAM is free again.
+        let mut session = Session::new(board, kept, ram, scratch);
+        first
+            .take()
+            .into_iter()
+            .for_each(|request| session.submit(request));
+        let exit = console.serve(&mut session);
+        kept = session.into_kept();
+        if let Some(exit) = exit {
+            break exit;
+        }
+    };
+    if !quiet {
+        screen.put(PASTE_MARKS_OFF);
+    }
+    exit
+}
+
+/// The settings of the kernel command line and of `pilm.txt`.
+fn read_settings<B: Board>(board: &B, screen: Screen<'_>) -> Settings {
+    let mut settings = Settings::default();
+    settings.apply_command_line(board.command_line(), &mut |error| {
+        say!(screen, "kernel command line: {error}")
+    });
+    // The list of models meets the same card and reports what is wrong with it.
+    if let Ok(Some(text)) = board.options_file() {
+        settings.apply_file(&text, &mut |error| say!(screen, "pilm.txt: {error}"));
+    }
+    settings
+}
+
+/// The console.
+struct Console<'b, B: Board> {
+    board: &'b B,
+    screen: Screen<'b>,
+    inbox: Inbox<'b>,
+    person: Person<'b>,
+    /// Who has asked what is being answered.
+    asker: Asker,
+    /// Whether the inbox looks for a stop.
+    is_busy: bool,
+    /// Lost bytes that have been reported.
+    reported_lost: u32,
+}
+
+impl<'b, B: Board> Console<'b, B> {
+    /// Answers until another model is to be loaded (`None`), or until the end.
+    fn serve(&mut self, session: &mut Session<'_, 'b, B>) -> Option<Exit> {
+        loop {
+            self.show_events(session);
+            if session.can_stop() {
+                if !self.is_busy {
+                    self.inbox.begin(self.asker.id());
+                    self.is_busy = true;
+                }
+                if self.inbox.poll() {
+                    session.stop();
+                    continue;
+                }
+            }
+            let (person, asker) = (&mut self.person, &self.asker);
+            let screen = self.screen;
+            let step = session.step(&mut |id, file, progress| match asker {
+                Asker::Program(_) => write_event(screen, id, &Event::Progress(progress)),
+                Asker::Start { quiet: true } => {}
+                Asker::Start { .. } | Asker::Person(_) => person.progress(file, progress),
+            });
+            match step {
+                Step::Busy => {}
+                Step::Reload => {
+                    self.person.reload();
+                    return None;
+                }
+                Step::Reboot => {
+                    self.show_events(session);
+                    return Some(Exit::Reboot);
+                }
+                Step::Idle => {
+                    if core::mem::take(&mut self.is_busy) {
+                        self.inbox.end();
+                    }
+                    let Some(input) = self.inbox.next() else {
+                        return Some(Exit::End);
+                    };
+                    self.report_lost();
+                    self.take_input(input, session);
+                }
+            }
+        }
+    }
+
+    /// Turns a line into a request, or answers it.
+    fn take_input(&mut self, input: Input, session: &mut Session<'_, 'b, B>) {
+        match input {
+            Input::Json(line) => match Request::parse(&line) {
+                Ok(request) => {
+                    self.asker = Asker::Program(request.id.clone());
+                    session.submit(request);
+                }
+                Err(Rejected { id, error }) => self.refuse(&id, Error::new(error.code(), error)),
+            },
+            Input::Line(line) => match command::parse(&line) {
+                Ok(command::Line::Blank) => {}
+                Ok(command::Line::Text(text)) => {
+                    let text = match session.model() {
+                        // The list at the start is a menu: a number picks.
+                        None if text.trim().parse::<usize>().is_ok() => command::load(text.trim()),
+                        _ => Op::Ask(Ask {
+                            text: String::from(text),
+                        }),
+                    };
+                    self.ask(text, session);
+                }
+                Ok(command::Line::Command(Action::Ask(op))) => self.ask(op, session),
+                Ok(command::Line::Command(action)) => {
+                    self.person
+                        .show(&action, session.settings(), session.model())
+                }
+                Err(error) => say!(self.screen, "{error}"),
+            },
+            Input::Overlong {
+                json: true,
+                limit,
+                dropped,
+            } => {
+                let message = format_args!(
+                    "the line has {dropped} bytes more than the {limit} that a request may have"
+                );
+                self.refuse(&Id::None, Error::new(ErrorCode::Overlong, message));
+            }
+            Input::Overlong {
+                json: false,
+                limit,
+                dropped,
+            } => say!(
+                self.screen,
+                "the line has {dropped} bytes more than the {limit} that it may have; nothing was sent. The up key gives \
+                 its beginning back"
+            ),
+            Input::InvalidUtf8 { count, first } => say!(
+                self.screen,
+                "{count} bytes (the first is 0x{first:02X}) are not UTF-8; nothing was sent. Set the terminal to UTF-8; \
+                 the up key gives the line back"
+            ),
+            Input::EndOfInput => say!(
+                self.screen,
+                "\n/reboot restarts the board; to leave, close the terminal program"
+            ),
+            Input::Interrupt => {}
+        }
+    }
+
+    /// Submits what a person asks.
+    fn ask(&mut self, op: Op, session: &mut Session<'_, 'b, B>) {
+        self.person.begin(&op, session.settings(), session.model());
+        self.asker = Asker::Person(op.name());
+        session.submit(Request::unnamed(op));
+    }
+
+    fn refuse(&self, id: &Id, error: Error<'_>) {
+        write_event(self.screen, id, &Event::Error(error));
+    }
+
+    /// Shows all events that there are, in the words of who has asked.
+    fn show_events(&mut self, session: &mut Session<'_, 'b, B>) {
+        while let Some((id, event)) = session.take() {
+            let changed = match &event {
+                Event::Settings(changed) => Setting::named(&changed.key),
+                _ => None,
+            };
+            let next = match (&self.asker, &event) {
+                (_, Event::Notice(notice)) => {
+                    say!(self.screen, "{notice}");
+                    None
+                }
+                (Asker::Program(_), Event::TextReady(_)) => None,
+                (Asker::Program(_), event) => {
+                    write_event(self.screen, id, event);
+                    None
+                }
+                (asker, event) => self.person.event(asker, event),
+            };
+            if let Some(op) = next {
+                session.submit(Request::unnamed(op));
+            }
+            if let Some(setting) = changed {
+                self.settle(setting, session);
+            }
+        }
+    }
+
+    /// What a changed setting changes at once.
+    fn settle(&mut self, setting: Setting, session: &Session<'_, 'b, B>) {
+        let settings = session.settings();
+        if setting == Setting::Columns {
+            self.inbox.editor.set_columns(settings.columns);
+        }
+        if let Asker::Person(_) = self.asker {
+            self.person
+                .changed(setting, settings, session.has_conversation());
+        }
+    }
+
+    /// Says it when received bytes were lost.
+    fn report_lost(&mut self) {
+        let ahead = self.inbox.take_lost();
+        if ahead > 0 {
+            say!(
+                self.screen,
+                "{ahead} bytes were lost: more was typed ahead than is kept"
+            );
+        }
+        let on_line = self.board.lost_bytes();
+        if on_line != self.reported_lost {
+            let lost = on_line.wrapping_sub(self.reported_lost);
+            say!(
+                self.screen,
+                "{lost} received bytes were lost or damaged: what was typed may be incomplete"
+            );
+            self.reported_lost = on_line;
+        }
+    }
+}
+
+/// Writes an event as a program reads it.
+fn write_event(mut screen: Screen<'_>, id: &Id, event: &Event<'_>) {
+    // The serial line takes everything.
+    let _ = json::write(&mut screen, id, event);
+    screen.put("\n");
+}

@@ -1,0 +1,33 @@
+//! Runs requests on a model, step by step, and answers with events.
+//!
+//! | module | holds |
+//! |---|---|
+//! | [`Session`] | requests in, steps, events out |
+//! | `load` | finding a model file, and loading it |
+//! | `chat` | messages to prompts; the console's conversation |
+//! | `generation` | one generation: prefill, then token after token |
+//! | `outbox` | events on their way out, without allocation per token |
+//!
+//! Whoever drives it looks for input between two steps: nothing here waits, prints or knows a line.
+//!
+//! ```text
+//! submit(Request) ──► waiting ──► step() … step() ──► take() -> Event … Done
+//! ```
+
+#![cfg_attr(target_os = "none", no_std)]
+#![forbid(unsafe_code)]
+
+extern crate alloc;
+
+mod chat;
+mod generation;
+mod load;
+mod logits;
+mod outbox;
+mod session;
+mod token_text;
+mod utf8;
+
+pub use lab::machine::{self, Machine};
+pub use session::{Kept, Session, Step};
+pub use utf8::Utf8Stream;

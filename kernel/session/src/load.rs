@@ -1,0 +1,223 @@
+//! Finding a model file, and loading it.
+
+use crate::chat::Seat;
+use alloc::borrow::Cow;
+use alloc::string::{String, ToString};
+use alloc::vec::Vec;
+use core::fmt::{self, Write};
+use lab::Machine;
+use lab::machine::ModelEntry;
+use llm::chat::Family;
+use llm::engine::{Engine, LoadError, LoadOptions};
+use llm::gguf::{Gguf, read_header};
+use llm::kv_cache::KvType;
+use llm::models::read_config;
+use llm::source::ModelSource;
+use ops::GgmlType;
+use ops::arena::{Arena, Line};
+use protocol::event::{Error, ErrorCode, Progress};
+use protocol::facts::{LoadTiming, ModelFacts};
+use protocol::{Settings, settings};
+
+/// Time between two signs of progress.
+const PROGRESS_US: u64 = 500_000;
+
+/// A model file that can run here; its header was read.
+pub struct Opened<'m, M: Machine + 'm> {
+    source: M::Source<'m>,
+    header: Vec<u8>,
+    facts: ModelFacts,
+}
+
+/// Opens the file meant by `name` and reads its header: a model that cannot run is refused while the one
+/// before is still there.
+///
+/// # Errors
+/// The card failed, no file fits the name, or the file cannot run.
+pub(crate) fn open<'m, M: Machine>(
+    machine: &'m M,
+    name: &str,
+) -> Result<Opened<'m, M>, Error<'static>> {
+    let card = |error| Error::new(ErrorCode::Card, error);
+    let file = pick(name, machine.models().map_err(card)?)?;
+    let mut source = machine.open_model(&file).map_err(card)?;
+    let described = read_header(&mut source)
+        .map_err(LoadError::from)
+        .and_then(|header| Ok((describe(&header, &source, &file)?, header)));
+    match described {
+        Ok((facts, header)) => Ok(Opened {
+            source,
+            header,
+            facts,
+        }),
+        Err(error) => Err(unusable(&file, &error)),
+    }
+}
+
+impl<M: Machine> Opened<'_, M> {
+    /// Loads it into `ram`; `hear` is told of the progress from time to time.
+    ///
+    /// # Errors
+    /// The card failed, or the file cannot run.
+    pub fn load<'e>(
+        mut self,
+        machine: &M,
+        settings: &Settings,
+        ram: &'e mut [Line],
+        hear: &mut dyn FnMut(&str, Progress),
+    ) -> Result<Seat<'e>, Error<'static>> {
+        let started_us = machine.now_us();
+        let options = LoadOptions {
+            context_len: settings.context,
+            kv_type: settings.kv.map(|kv| match kv {
+                settings::KvType::F32 => KvType::F32,
+                settings::KvType::F16 => KvType::F16,
+                settings::KvType::Int8 => KvType::I8,
+            }),
+            // All that there are: a session may change its mind about how many work.
+            n_cores: Some(machine.facts().cores),
+            timer: machine.timer(),
+            ..LoadOptions::default()
+        };
+        let memory = core::ops::Range {
+            start: ram.as_ptr().addr(),
+            end: ram.as_ptr_range().end.addr(),
+        };
+        machine.set_read_only(memory.clone(), false);
+        let mut heard_us = started_us;
+        let loaded = Engine::load(
+            &mut self.source,
+            Arena::new(ram),
+            &options,
+            machine.cores(settings.cores),
+            &mut |done_bytes, total_bytes| {
+                let now_us = machine.now_us();
+                if now_us >= heard_us + PROGRESS_US {
+                    heard_us = now_us;
+                    let progress = Progress {
+                        done_bytes,
+                        total_bytes,
+                    };
+                    hear(&self.facts.file, progress);
+                }
+            },
+        );
+        let engine = loaded.map_err(|error| unusable(&self.facts.file, &error))?;
+        // The weights come first; nothing writes them from here on.
+        let weights_end = memory.start + engine.weight_bytes() as usize;
+        machine.set_read_only(memory.start..weights_end, true);
+        let seconds = |us: u64| us as f64 / 1e6;
+        let times = engine.load_times();
+        let total_s = seconds(machine.now_us().saturating_sub(started_us));
+        let (chat, tokenizer) = (engine.chat(), engine.tokenizer());
+        let family = chat.family();
+        let facts = ModelFacts {
+            context_len: engine.context_len(),
+            kv: Cow::Borrowed(engine.kv_type().name()),
+            template: (family != Family::Raw).then(|| Cow::Borrowed(family.name())),
+            tokenizer: Cow::Borrowed(tokenizer.description()),
+            default_system: chat.default_system().map(String::from),
+            load_bytes: self.source.len_bytes(),
+            load_s: total_s,
+            load: LoadTiming {
+                emulated: machine.facts().emulated,
+                read_s: seconds(times.read_us),
+                pack_s: seconds(times.pack_us),
+                checksum_s: seconds(times.checksum_us),
+                total_s,
+            },
+            ..self.facts
+        };
+        Ok(Seat {
+            engine,
+            facts,
+            conversation: Vec::new(),
+        })
+    }
+}
+
+fn unusable(file: &str, error: &LoadError) -> Error<'static> {
+    Error::new(ErrorCode::LoadFailed, format_args!("{file}: {error}"))
+}
+
+/// The file meant by `name`: a name, a number in the list, or a part of one name.
+fn pick(name: &str, files: Vec<ModelEntry>) -> Result<String, Error<'static>> {
+    let no_such = |message: fmt::Arguments<'_>| Error::new(ErrorCode::NoSuchModel, message);
+    let wanted = name.to_lowercase();
+    let same = files.iter().find(|file| file.name.to_lowercase() == wanted);
+    let index = name
+        .parse()
+        .ok()
+        .and_then(|number: usize| number.checked_sub(1));
+    if let Some(file) = same.or_else(|| files.get(index?)) {
+        return Ok(file.name.clone());
+    }
+    let fits: Vec<&ModelEntry> = files
+        .iter()
+        .filter(|file| file.name.to_lowercase().contains(&wanted))
+        .collect();
+    match fits.as_slice() {
+        _ if files.is_empty() => Err(no_such(format_args!("{NO_FILE}"))),
+        [] => Err(no_such(format_args!(
+            "no model file is called {name:?}; there are{}",
+            Names(&files.iter().collect::<Vec<_>>())
+        ))),
+        [file] => Ok(file.name.clone()),
+        several => Err(no_such(format_args!(
+            "{name:?} fits{}: say more of the name",
+            Names(several)
+        ))),
+    }
+}
+
+/// What to do about a card without models.
+const NO_FILE: &str = "the card has no .gguf file: copy one into its top folder";
+
+struct Names<'n>(&'n [&'n ModelEntry]);
+
+impl fmt::Display for Names<'_> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        self.0
+            .iter()
+            .try_for_each(|file| write!(f, " {}", file.name))
+    }
+}
+
+/// What the header of a model file says.
+fn describe(header: &[u8], source: &impl ModelSource, file: &str) -> Result<ModelFacts, LoadError> {
+    let gguf = Gguf::parse(header, source.len_bytes())?;
+    let config = read_config(&gguf)?;
+    let matrices = || gguf.tensors().filter(|tensor| tensor.rows() > 1);
+    Ok(ModelFacts {
+        file: file.to_string(),
+        name: gguf.optional_str("general.name")?.map(String::from),
+        architecture: Cow::Borrowed(config.architecture),
+        format: type_mix(matrices().map(|tensor| (tensor.ggml_type, tensor.len_bytes))),
+        parameters: gguf.tensors().map(|tensor| tensor.n_elements()).sum(),
+        tensor_bytes: gguf.tensors().map(|tensor| tensor.len_bytes).sum(),
+        bytes_per_token: gguf.bytes_per_token(),
+        trained_len: config.max_seq_len,
+        attention_pieces: config.n_layers * config.n_kv_heads,
+        vocab_size: config.vocab_size,
+        ..ModelFacts::default()
+    })
+}
+
+/// The names of the matrices' types, the largest share first.
+fn type_mix(matrices: impl Iterator<Item = (GgmlType, u64)>) -> String {
+    let mut types: Vec<(GgmlType, u64)> = Vec::new();
+    for (ggml_type, bytes) in matrices {
+        match types.iter_mut().find(|(known, _)| *known == ggml_type) {
+            Some((_, sum)) => *sum += bytes,
+            None => types.push((ggml_type, bytes)),
+        }
+    }
+    types.sort_by_key(|&(_, bytes)| core::cmp::Reverse(bytes));
+    let mut text = String::new();
+    for (index, (ggml_type, _)) in types.iter().enumerate() {
+        let plus = if index > 0 { " + " } else { "" };
+        // A String takes everything.
+        let _ = write!(text, "{plus}{ggml_type}");
+    }
+    text
+}

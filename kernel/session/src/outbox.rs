@@ -1,0 +1,146 @@
+//! Events on their way out. A token costs no allocation: its text and logits lie in buffers that are used
+//! again once everything was taken.
+
+use alloc::borrow::Cow;
+use alloc::collections::VecDeque;
+use alloc::rc::Rc;
+use alloc::string::String;
+use alloc::vec::Vec;
+use core::ops::Range;
+use protocol::Id;
+use protocol::event::{Event, Logits, Text, Token};
+
+/// An event, or where its parts lie.
+enum Item {
+    Token {
+        token: u32,
+        text: Range<usize>,
+        thinking: bool,
+    },
+    Text(Range<usize>),
+    Logits {
+        position: usize,
+        crc32c: Option<u32>,
+        top: Option<Range<usize>>,
+    },
+    Event(Event<'static>),
+}
+
+/// Events that wait to be taken, each with the name of its request.
+pub(crate) struct Outbox {
+    items: VecDeque<(Rc<Id>, Item)>,
+    text: String,
+    top: Vec<(usize, f32)>,
+    /// The request that answers come from now.
+    pub id: Rc<Id>,
+    /// That of the event that was taken last.
+    taken: Rc<Id>,
+}
+
+impl Outbox {
+    /// Room for what one step of a generation has to say.
+    pub fn new() -> Self {
+        let id = Rc::new(Id::None);
+        Self {
+            items: VecDeque::with_capacity(64),
+            // No token of any published vocabulary is longer; a longer one costs an allocation, nothing else.
+            text: String::with_capacity(1024),
+            top: Vec::with_capacity(protocol::request::Logits::MAX_TOP),
+            taken: id.clone(),
+            id,
+        }
+    }
+
+    fn push(&mut self, item: Item) {
+        self.items.push_back((self.id.clone(), item));
+    }
+
+    /// Puts a token in, whose text `fill` writes.
+    pub fn token(&mut self, token: u32, thinking: bool, fill: impl FnOnce(&mut String)) {
+        let text = self.text(fill);
+        self.push(Item::Token {
+            token,
+            text,
+            thinking,
+        });
+    }
+
+    /// Puts text in, unless `fill` writes none.
+    pub fn rest(&mut self, fill: impl FnOnce(&mut String)) {
+        let text = self.text(fill);
+        if !text.is_empty() {
+            self.push(Item::Text(text));
+        }
+    }
+
+    /// Puts logits in, whose largest ones `fill` writes.
+    pub fn logits(
+        &mut self,
+        position: usize,
+        crc32c: Option<u32>,
+        fill: Option<impl FnOnce(&mut Vec<(usize, f32)>)>,
+    ) {
+        self.reuse();
+        let start = self.top.len();
+        let top = fill.map(|fill| {
+            fill(&mut self.top);
+            start..self.top.len()
+        });
+        self.push(Item::Logits {
+            position,
+            crc32c,
+            top,
+        });
+    }
+
+    fn text(&mut self, fill: impl FnOnce(&mut String)) -> Range<usize> {
+        self.reuse();
+        let start = self.text.len();
+        fill(&mut self.text);
+        start..self.text.len()
+    }
+
+    fn reuse(&mut self) {
+        if self.items.is_empty() {
+            self.text.clear();
+            self.top.clear();
+        }
+    }
+
+    /// The next event, and the name of its request.
+    pub fn take(&mut self) -> Option<(&Id, Event<'_>)> {
+        let (id, item) = self.items.pop_front()?;
+        self.taken = id;
+        let event = match item {
+            Item::Token {
+                token,
+                text,
+                thinking,
+            } => Event::Token(Token {
+                token,
+                text: Cow::Borrowed(&self.text[text]),
+                thinking,
+            }),
+            Item::Text(text) => Event::Text(Text {
+                text: Cow::Borrowed(&self.text[text]),
+            }),
+            Item::Logits {
+                position,
+                crc32c,
+                top,
+            } => Event::Logits(Logits {
+                position,
+                crc32c,
+                top: top.map(|top| Cow::Borrowed(&self.top[top])),
+            }),
+            Item::Event(event) => event,
+        };
+        Some((&self.taken, event))
+    }
+}
+
+impl lab::Report for Outbox {
+    fn event(&mut self, event: Event<'static>) {
+        self.push(Item::Event(event));
+    }
+}

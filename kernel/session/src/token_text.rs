@@ -1,0 +1,40 @@
+//! Tokens to text.
+
+use crate::outbox::Outbox;
+use crate::utf8::Utf8Stream;
+use llm::tokenizer::{TokenId, Tokenizer};
+
+/// Turns tokens into whole characters.
+pub(crate) struct TokenText {
+    stream: Utf8Stream,
+    /// Whether the next token's leading space is the tokenizer's and not the answer's.
+    trim: bool,
+}
+
+impl TokenText {
+    pub fn new(trim: bool) -> Self {
+        Self {
+            stream: Utf8Stream::new(),
+            trim,
+        }
+    }
+
+    /// Passes a token on. Control tokens have a name but no text.
+    pub fn pass_on(&mut self, id: TokenId, tokenizer: &Tokenizer, out: &mut Outbox) {
+        out.token(id.0, false, |text| {
+            if tokenizer.is_control(id) {
+                return;
+            }
+            let mut bytes = tokenizer.decode_bytes(id);
+            if core::mem::take(&mut self.trim) {
+                bytes = bytes.strip_prefix(b" ").unwrap_or(bytes);
+            }
+            self.stream.push(bytes, &mut |piece| text.push_str(piece));
+        });
+    }
+
+    /// Passes on what was held back.
+    pub fn finish(&mut self, out: &mut Outbox) {
+        out.rest(|text| self.stream.finish(&mut |piece| text.push_str(piece)));
+    }
+}
