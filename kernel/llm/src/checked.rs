@@ -9,7 +9,7 @@ use core::ops::Range;
 
 use ops::crc32c::{Crc32c, join};
 
-use crate::source::{ModelSource, SourceError};
+use crate::source::ModelSource;
 
 /// Bytes read at once to fill a gap.
 const GAP_BYTES: usize = 64 << 10;
@@ -23,15 +23,15 @@ struct Piece {
 }
 
 /// A source that takes the checksum of what is read from it.
-pub struct Checked<'s> {
-    source: &'s mut dyn ModelSource,
+pub struct Checked<S> {
+    source: S,
     /// In order, apart from each other.
     pieces: Vec<Piece>,
 }
 
-impl<'s> Checked<'s> {
+impl<S: ModelSource> Checked<S> {
     /// Watches `source`.
-    pub fn new(source: &'s mut dyn ModelSource) -> Self {
+    pub fn new(source: S) -> Self {
         Self {
             source,
             pieces: Vec::new(),
@@ -48,7 +48,7 @@ impl<'s> Checked<'s> {
     ///
     /// # Errors
     /// The source's.
-    pub fn finish(mut self) -> Result<u32, SourceError> {
+    pub fn crc32c(&mut self) -> Result<u32, S::Error> {
         let len = self.source.len_bytes();
         let mut buf = Vec::new();
         while let Some(gap) = self.first_gap(len) {
@@ -123,12 +123,14 @@ impl<'s> Checked<'s> {
     }
 }
 
-impl ModelSource for Checked<'_> {
+impl<S: ModelSource> ModelSource for Checked<S> {
+    type Error = S::Error;
+
     fn len_bytes(&self) -> u64 {
         self.source.len_bytes()
     }
 
-    fn read_at(&mut self, offset: u64, buf: &mut [u8]) -> Result<(), SourceError> {
+    fn read_at(&mut self, offset: u64, buf: &mut [u8]) -> Result<(), S::Error> {
         self.source.read_at(offset, buf)?;
         self.note(offset, buf);
         Ok(())
@@ -140,7 +142,7 @@ impl ModelSource for Checked<'_> {
         Some(piece.map_or(offset, |p| p.end))
     }
 
-    fn read_unchecked(&mut self, offset: u64, buf: &mut [u8]) -> Result<(), SourceError> {
+    fn read_unchecked(&mut self, offset: u64, buf: &mut [u8]) -> Result<(), S::Error> {
         self.source.read_at(offset, buf)
     }
 
@@ -190,8 +192,7 @@ mod tests {
     /// Reads these ranges in this order; the checksum and how much was left for the end.
     fn read(ranges: &[Range<usize>]) -> (u32, u64) {
         let file = file();
-        let mut source = file.as_slice();
-        let mut checked = Checked::new(&mut source);
+        let mut checked = Checked::new(file.as_slice());
         assert_eq!(checked.len_bytes(), file.len() as u64);
         for range in ranges {
             let mut buf = alloc::vec![0; range.len()];
@@ -199,7 +200,7 @@ mod tests {
             assert_eq!(buf, file[range.clone()]);
         }
         let unread = checked.unread_bytes();
-        (checked.finish().unwrap(), unread)
+        (checked.crc32c().unwrap(), unread)
     }
 
     #[test]
@@ -224,8 +225,7 @@ mod tests {
     fn checksums_taken_elsewhere_count() {
         let file = file();
         let whole = crc32c(&file);
-        let mut source = file.as_slice();
-        let mut checked = Checked::new(&mut source);
+        let mut checked = Checked::new(file.as_slice());
         let mut buf = [0; 1000];
         checked.read_at(0, &mut buf).unwrap();
         assert_eq!(checked.unchecked_from(0), Some(1000));
@@ -243,36 +243,33 @@ mod tests {
             checked.note_checksum(start.saturating_sub(1), 2, 2);
         }
         assert_eq!(checked.unread_bytes(), 0);
-        assert_eq!(checked.finish(), Ok(whole));
+        assert_eq!(checked.crc32c(), Ok(whole));
     }
 
     #[test]
     fn what_is_read_and_not_handed_in_is_read_again() {
         let file = file();
-        let mut source = file.as_slice();
-        let mut checked = Checked::new(&mut source);
+        let mut checked = Checked::new(file.as_slice());
         let mut buf = alloc::vec![0; 200_000];
         checked.read_unchecked(0, &mut buf).unwrap();
         checked.note_checksum(70_000, 10, crc32c(&buf[70_000..70_010]));
         assert_eq!(checked.unread_bytes(), 199_990);
-        assert_eq!(checked.finish(), Ok(crc32c(&file)));
+        assert_eq!(checked.crc32c(), Ok(crc32c(&file)));
     }
 
     #[test]
     fn a_changed_byte_changes_the_checksum() {
         let mut bytes = file();
         bytes[150_000] ^= 1;
-        let mut source = bytes.as_slice();
-        let found = Checked::new(&mut source).finish().unwrap();
+        let found = Checked::new(bytes.as_slice()).crc32c().unwrap();
         assert_ne!(found, crc32c(&file()));
     }
 
     #[test]
     fn an_empty_file_and_a_failing_source() {
-        let mut empty: &[u8] = &[];
-        assert_eq!(Checked::new(&mut empty).finish(), Ok(0));
-        let mut source: &[u8] = &[1, 2, 3];
-        let mut checked = Checked::new(&mut source);
+        let empty: &[u8] = &[];
+        assert_eq!(Checked::new(empty).crc32c(), Ok(0));
+        let mut checked = Checked::new([1u8, 2, 3].as_slice());
         assert!(checked.read_at(2, &mut [0; 2]).is_err());
         assert_eq!(checked.unread_bytes(), 3);
     }

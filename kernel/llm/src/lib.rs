@@ -16,6 +16,7 @@ pub mod gguf;
 pub mod kv_cache;
 mod load_error;
 pub mod lookup;
+pub mod model_file;
 pub mod models;
 mod one_line;
 pub mod perplexity;

@@ -6,15 +6,14 @@ use core::fmt;
 use ops::arena::OutOfMemory;
 use ops::{GgmlType, Matrix};
 
-use crate::source::SourceError;
 use crate::{config, gguf, tokenizer};
 
 /// A model that cannot be loaded.
 #[derive(Clone, Debug, PartialEq)]
 #[allow(missing_docs, reason = "the sentences say what the fields hold")]
-pub enum LoadError {
+pub enum LoadError<E> {
     /// The card or file failed.
-    Source(SourceError),
+    Source(E),
     /// The file is no sound GGUF.
     Gguf(gguf::Error),
     /// The configuration is missing, damaged or unsupported.
@@ -47,7 +46,14 @@ pub enum LoadError {
     OutOfMemory(OutOfMemory),
 }
 
-impl fmt::Display for LoadError {
+impl<E> LoadError<E> {
+    /// Whether a tensor's data stopped the load: the file was badly made, or is damaged, which its checksum tells.
+    pub fn is_in_data(&self) -> bool {
+        matches!(self, Self::BadScale { .. } | Self::NotFinite { .. })
+    }
+}
+
+impl<E: fmt::Display> fmt::Display for LoadError<E> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             LoadError::Source(e) => write!(f, "{e}"),
@@ -103,33 +109,27 @@ impl fmt::Display for LoadError {
     }
 }
 
-impl core::error::Error for LoadError {}
+impl<E: core::error::Error> core::error::Error for LoadError<E> {}
 
-impl From<OutOfMemory> for LoadError {
+impl<E> From<OutOfMemory> for LoadError<E> {
     fn from(error: OutOfMemory) -> Self {
         LoadError::OutOfMemory(error)
     }
 }
 
-impl From<SourceError> for LoadError {
-    fn from(error: SourceError) -> Self {
-        LoadError::Source(error)
-    }
-}
-
-impl From<gguf::Error> for LoadError {
+impl<E> From<gguf::Error> for LoadError<E> {
     fn from(error: gguf::Error) -> Self {
         LoadError::Gguf(error)
     }
 }
 
-impl From<config::Error> for LoadError {
+impl<E> From<config::Error> for LoadError<E> {
     fn from(error: config::Error) -> Self {
         LoadError::Config(error)
     }
 }
 
-impl From<tokenizer::Error> for LoadError {
+impl<E> From<tokenizer::Error> for LoadError<E> {
     fn from(error: tokenizer::Error) -> Self {
         LoadError::Tokenizer(error)
     }

@@ -3,19 +3,22 @@
 //! The firmware implements [`ModelSource`] over a file on the card, the host tool over a file of
 //! its operating system, tests over a slice.
 
-use core::fmt;
+use core::{error, fmt};
 
 /// A model file that can be read at any offset.
 pub trait ModelSource {
+    /// Why a read failed.
+    type Error: error::Error;
+
     /// Length of the whole file.
     fn len_bytes(&self) -> u64;
 
     /// Fills `buf` with the bytes at `offset`.
     ///
     /// # Errors
-    /// A range that does not lie in the file, or a device that fails, is a [`SourceError`]; what
-    /// `buf` holds then is unspecified.
-    fn read_at(&mut self, offset: u64, buf: &mut [u8]) -> Result<(), SourceError>;
+    /// A range that does not lie in the file, or a device that fails; what `buf` holds then is
+    /// unspecified.
+    fn read_at(&mut self, offset: u64, buf: &mut [u8]) -> Result<(), Self::Error>;
 
     /// Where, from `offset` on, the bytes begin whose CRC-32C is wanted; `None` if none ever is.
     ///
@@ -30,7 +33,7 @@ pub trait ModelSource {
     ///
     /// # Errors
     /// As [`ModelSource::read_at`].
-    fn read_unchecked(&mut self, offset: u64, buf: &mut [u8]) -> Result<(), SourceError> {
+    fn read_unchecked(&mut self, offset: u64, buf: &mut [u8]) -> Result<(), Self::Error> {
         self.read_at(offset, buf)
     }
 
@@ -38,39 +41,47 @@ pub trait ModelSource {
     fn note_checksum(&mut self, offset: u64, len_bytes: u64, crc32c: u32) {
         let _ = (offset, len_bytes, crc32c);
     }
+
+    /// Ends the reading: reads what nobody has read and compares the file's checksum, where there is one.
+    ///
+    /// # Errors
+    /// As [`ModelSource::read_at`], or another checksum than the file should have.
+    fn finish(self) -> Result<(), Self::Error>
+    where
+        Self: Sized,
+    {
+        Ok(())
+    }
 }
 
-/// A read that failed: what happened, and at which byte of the file.
+/// A read that reaches past the end of the file.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct SourceError {
-    /// What the device or the file system said, as a short phrase.
-    pub what: &'static str,
-    /// First byte of the read that failed.
+pub struct PastEnd {
+    /// First byte of the read.
     pub offset: u64,
 }
 
-impl fmt::Display for SourceError {
+impl fmt::Display for PastEnd {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let offset = self.offset;
         write!(
             f,
-            "reading the model at byte {}: {}",
-            self.offset, self.what
+            "reading the model at byte {offset}: past the end of the file"
         )
     }
 }
 
-impl core::error::Error for SourceError {}
+impl error::Error for PastEnd {}
 
 impl ModelSource for &[u8] {
+    type Error = PastEnd;
+
     fn len_bytes(&self) -> u64 {
         self.len() as u64
     }
 
-    fn read_at(&mut self, offset: u64, buf: &mut [u8]) -> Result<(), SourceError> {
-        let past_end = SourceError {
-            what: "past the end of the file",
-            offset,
-        };
+    fn read_at(&mut self, offset: u64, buf: &mut [u8]) -> Result<(), PastEnd> {
+        let past_end = PastEnd { offset };
         let start = usize::try_from(offset).map_err(|_| past_end)?;
         let end = start.checked_add(buf.len()).ok_or(past_end)?;
         buf.copy_from_slice(self.get(start..end).ok_or(past_end)?);

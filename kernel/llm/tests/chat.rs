@@ -9,7 +9,7 @@ use std::fs;
 use std::path::Path;
 
 use llm::chat::{ChatTemplate, Family, Message, Role};
-use llm::gguf::{self, Gguf};
+use llm::gguf::Gguf;
 use llm::tokenizer::{TokenId, Tokenizer};
 use minijinja::syntax::SyntaxConfig;
 use minijinja::{Environment, ErrorKind, Value, context};
@@ -197,8 +197,7 @@ fn what_a_user_writes_never_becomes_a_control_token() {
 fn a_files_own_template_is_rendered() {
     let path = std::env::var("PILM_MODEL").expect("set PILM_MODEL to a GGUF file");
     let model = fs::read(path).unwrap();
-    let header = gguf::read_header(&mut model.as_slice()).unwrap();
-    let file = Gguf::parse(&header, model.len() as u64).unwrap();
+    let file = Gguf::read(&mut model.as_slice()).unwrap();
     let tokenizer = Tokenizer::from_gguf(&file).unwrap();
     let chat = ChatTemplate::from_gguf(&file).unwrap();
     let source = file.str("tokenizer.chat_template").unwrap();

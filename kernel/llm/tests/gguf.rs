@@ -2,8 +2,8 @@
 
 mod support;
 
-use llm::gguf::{self, Error, Gguf, Value, read_header};
-use llm::source::{ModelSource, SourceError};
+use llm::gguf::{self, Error, Gguf, Value};
+use llm::source::{ModelSource, PastEnd};
 use ops::GgmlType;
 use support::{Builder, kind, string};
 
@@ -136,11 +136,9 @@ fn a_short_window_asks_for_more_and_no_more_than_the_file_has() {
 fn a_header_is_read_in_growing_windows() {
     let words: Vec<String> = (0..100_000).map(|i| format!("word {i}")).collect();
     let file = whole().strs("many", &words).build();
-    let header = read_header(&mut file.as_slice()).unwrap();
-    let gguf = Gguf::parse(&header, file.len() as u64).unwrap();
-    assert_eq!(gguf.header_len_bytes(), header.len() as u64);
+    let gguf = Gguf::read(&mut file.as_slice()).unwrap();
     assert_eq!(gguf.array("many").unwrap().len(), words.len());
-    assert!(header.len() > 1 << 20);
+    assert!(gguf.header_len_bytes() > 1 << 20);
 }
 
 #[test]
@@ -390,22 +388,22 @@ struct Failing {
 }
 
 impl ModelSource for Failing {
+    type Error = PastEnd;
+
     fn len_bytes(&self) -> u64 {
         self.len
     }
 
-    fn read_at(&mut self, offset: u64, _: &mut [u8]) -> Result<(), SourceError> {
-        Err(SourceError {
-            what: "no answer",
-            offset,
-        })
+    fn read_at(&mut self, offset: u64, _: &mut [u8]) -> Result<(), PastEnd> {
+        Err(PastEnd { offset })
     }
 }
 
 #[test]
 fn a_failing_source_is_passed_on() {
-    let error = read_header(&mut Failing { len: 1 << 30 }).unwrap_err();
-    assert_eq!(error.to_string(), "reading the model at byte 0: no answer");
+    let error = Gguf::read(&mut Failing { len: 1 << 30 }).unwrap_err();
+    let sentence = "reading the model at byte 0: past the end of the file";
+    assert_eq!(error.to_string(), sentence);
 }
 
 #[test]

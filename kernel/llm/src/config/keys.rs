@@ -11,7 +11,7 @@ pub(super) struct Keys<'g, 'a> {
     pub(super) prefix: &'static str,
 }
 
-impl<'a> Keys<'_, 'a> {
+impl<'g> Keys<'g, '_> {
     pub(super) fn key(&self, suffix: &str) -> String {
         alloc::format!("{}.{suffix}", self.prefix)
     }
@@ -38,7 +38,7 @@ impl<'a> Keys<'_, 'a> {
         Ok(self.gguf.optional_f32(&self.key(suffix))?)
     }
 
-    pub(super) fn optional_str(&self, suffix: &str) -> Result<Option<&'a str>, Error> {
+    pub(super) fn optional_str(&self, suffix: &str) -> Result<Option<&'g str>, Error> {
         Ok(self.gguf.optional_str(&self.key(suffix))?)
     }
 

@@ -138,7 +138,7 @@ impl Config {
 ///
 /// # Errors
 /// [`Error::NotAModel`], [`Error::SplitModel`], or no such key.
-pub fn architecture_name<'g>(gguf: &Gguf<'g>) -> Result<&'g str, Error> {
+pub fn architecture_name<'g>(gguf: &'g Gguf<'_>) -> Result<&'g str, Error> {
     refuse_parts(gguf)?;
     Ok(gguf.str("general.architecture")?)
 }

@@ -9,38 +9,44 @@ use ops::parallel::Cores;
 use super::{Engine, LoadError, LoadOptions};
 use crate::chat::ChatTemplate;
 use crate::config::Config;
-use crate::gguf::{Gguf, read_header};
+use crate::gguf::Gguf;
 use crate::kv_cache::{KvCache, KvType};
-use crate::models::Architecture;
+use crate::model_file::{Header, ModelFile};
 use crate::run_state::RunState;
 use crate::source::ModelSource;
 use crate::tokenizer::Tokenizer;
 use crate::weights;
 
 impl<'a> Engine<'a> {
-    /// Loads a model from `source`, all of it into `arena`.
+    /// Loads the model of `file`, all of it into `arena`.
     ///
     /// The calling core reads; the others pack what has come in. `progress` hears how many bytes of
     /// the weights, of how many, are done.
     ///
     /// # Errors
     /// Whatever is wrong with the file, the source or the room: see [`LoadError`].
-    pub fn load(
-        source: &mut dyn ModelSource,
+    pub fn load<S: ModelSource>(
+        file: &mut ModelFile<S>,
+        arena: Arena<'a>,
+        options: &LoadOptions,
+        cores: &dyn Cores,
+        progress: &mut dyn FnMut(u64, u64),
+    ) -> Result<Self, LoadError<S::Error>> {
+        let (source, header) = file.parts();
+        Self::from_parts(source, header, arena, options, cores, progress)
+    }
+
+    fn from_parts<E: core::error::Error>(
+        source: &mut dyn ModelSource<Error = E>,
+        header: &Header,
         mut arena: Arena<'a>,
         options: &LoadOptions,
         cores: &dyn Cores,
         progress: &mut dyn FnMut(u64, u64),
-    ) -> Result<Self, LoadError> {
-        let started_us = (options.timer)();
-        let header = read_header(source)?;
-        let header_us = (options.timer)().saturating_sub(started_us);
-        let gguf = Gguf::parse(&header, source.len_bytes())?;
-        let architecture = Architecture::of(&gguf)?;
-        let config = Config::from_gguf(&gguf, &architecture.keys)?;
-        check_shapes(&config)?;
-        let tokenizer = Tokenizer::from_gguf(&gguf)?;
-        let chat = ChatTemplate::from_gguf(&gguf)?;
+    ) -> Result<Self, LoadError<E>> {
+        let Header { gguf, config, .. } = header;
+        let tokenizer = Tokenizer::from_gguf(gguf)?;
+        let chat = ChatTemplate::from_gguf(gguf)?;
         let before = arena.free_bytes();
         let loader = weights::Loader {
             source,
@@ -49,26 +55,24 @@ impl<'a> Engine<'a> {
             timer: options.timer,
             progress,
         };
-        let (mut tensors, mut load_times) =
-            loader.load(&gguf, &architecture.tensors(&config), &mut arena)?;
-        load_times.read_us += header_us;
+        let (mut tensors, load_times) = loader.load(&header.tensors, &mut arena)?;
         let weight_bytes = before - arena.free_bytes();
 
-        let kv_type = options.kv_type.unwrap_or_else(|| default_kv_type(&gguf));
+        let kv_type = options.kv_type.unwrap_or_else(|| default_kv_type(gguf));
         let context_len = match options.context_len {
             Some(len) => len.clamp(1, config.max_seq_len),
-            None => default_context_len(&config, kv_type, arena.free_bytes()),
+            None => default_context_len(config, kv_type, arena.free_bytes()),
         };
         let batch = options.batch.clamp(1, context_len);
         let n_logits = options.n_logits.clamp(1, batch);
-        let model = (architecture.decoder)(&config, &mut tensors, &mut arena, context_len)?;
-        let kv = KvCache::new(&mut arena, &config, kv_type, context_len)?;
+        let model = (header.architecture.decoder)(config, &mut tensors, &mut arena, context_len)?;
+        let kv = KvCache::new(&mut arena, config, kv_type, context_len)?;
         let n_cores = options.n_cores.unwrap_or(cores.n_cores());
-        let state = RunState::new(&mut arena, &config, batch, n_logits, context_len, n_cores)?;
+        let state = RunState::new(&mut arena, config, batch, n_logits, context_len, n_cores)?;
         let row = arena.slice(if n_logits > 1 { config.vocab_size } else { 0 })?;
         let held = Vec::with_capacity(context_len);
         Ok(Engine {
-            config,
+            config: config.clone(),
             tokenizer,
             chat,
             model,
@@ -101,18 +105,4 @@ fn default_context_len(config: &Config, kv_type: KvType, free_bytes: u64) -> usi
     let per_block = KvCache::bytes_for(config, kv_type, block).max(1);
     let fits = (free_bytes / 2 / per_block) as usize * block;
     config.max_seq_len.min(4096).min(fits.max(block))
-}
-
-/// Refuses shapes that the kernels' lanes cannot hold.
-fn check_shapes(config: &Config) -> Result<(), LoadError> {
-    for (what, value, multiple) in [("width", config.dim, 4), ("head width", config.head_dim, 8)] {
-        if !value.is_multiple_of(multiple) {
-            return Err(LoadError::UnsupportedShape {
-                what,
-                value,
-                multiple,
-            });
-        }
-    }
-    Ok(())
 }

@@ -5,7 +5,6 @@ use core::fmt::{self, Write};
 
 use super::{MAX_ARRAY_NESTING, MAX_DIMS};
 use crate::one_line::OneLine;
-use crate::source::SourceError;
 
 /// A file that cannot be used, with the facts.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -92,8 +91,6 @@ pub enum Error {
     HeaderTooLong { max_bytes: u64 },
     /// No memory for the header.
     OutOfMemory { bytes: u64 },
-    /// The file could not be read.
-    Source(SourceError),
 }
 
 impl fmt::Display for Error {
@@ -269,7 +266,6 @@ impl fmt::Display for Error {
                     "no memory for {bytes} bytes of header; use a model with a smaller vocabulary"
                 )
             }
-            Error::Source(error) => write!(f, "{error}"),
         }
     }
 }

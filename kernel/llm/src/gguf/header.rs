@@ -1,25 +1,27 @@
 //! The whole header of a GGUF file, and how much of the file it takes.
 
+use alloc::borrow::Cow;
 use alloc::vec::Vec;
 use core::ops::Deref;
 
 use super::cursor::Cursor;
 use super::tensors::TensorTable;
 use super::{DEFAULT_ALIGNMENT, Error, MAX_ALIGNMENT, MAX_HEADER_BYTES, Metadata, TensorInfo};
+use crate::load_error::LoadError;
 use crate::source::ModelSource;
 
 const MAGIC: [u8; 4] = *b"GGUF";
-/// First read of [`read_header`]: enough for everything but the vocabulary.
+/// First read of [`Gguf::read`]: enough for everything but the vocabulary.
 const FIRST_WINDOW_BYTES: u64 = 256 << 10;
 
-/// A parsed header. It borrows the header's bytes; [`Metadata`]'s getters are its own.
+/// A parsed header, and its bytes; [`Metadata`]'s getters are its own.
 #[derive(Clone, Debug)]
 pub struct Gguf<'a> {
     version: u32,
     alignment: u64,
     header_len_bytes: u64,
     metadata: Metadata<'a>,
-    tensors: TensorTable<'a>,
+    tensors: TensorTable,
 }
 
 impl<'a> Gguf<'a> {
@@ -30,27 +32,9 @@ impl<'a> Gguf<'a> {
     /// `needed_bytes` (it never exceeds `file_len_bytes`). Everything else means that the file is
     /// damaged or is not for this reader.
     pub fn parse(bytes: &'a [u8], file_len_bytes: u64) -> Result<Self, Error> {
-        let mut cursor = Cursor::new(bytes, file_len_bytes);
-        let version = read_version(&mut cursor)?;
-        let n_tensors = cursor.u64()?;
-        TensorTable::check_count(&cursor, n_tensors, 8)?;
-        let n_metadata = cursor.u64()?;
-        let metadata = Metadata::read(&mut cursor, n_metadata, 16)?;
-        let alignment = read_alignment(&metadata)?;
-        let mut tensors = TensorTable::read(&mut cursor, n_tensors)?;
-        let header_len_bytes = cursor.pos();
-        tensors.place(
-            header_len_bytes.next_multiple_of(alignment),
-            alignment,
-            file_len_bytes,
-        )?;
-        Ok(Gguf {
-            version,
-            alignment,
-            header_len_bytes,
-            metadata,
-            tensors,
-        })
+        let mut gguf: Gguf<'a> = Gguf::parse_apart(bytes, file_len_bytes)?;
+        gguf.metadata.bytes = Cow::Borrowed(bytes);
+        Ok(gguf)
     }
 
     /// Version of the format: 2 or 3.
@@ -69,12 +53,12 @@ impl<'a> Gguf<'a> {
     }
 
     /// Every tensor, in file order.
-    pub fn tensors(&self) -> impl ExactSizeIterator<Item = &TensorInfo<'a>> {
+    pub fn tensors(&self) -> impl ExactSizeIterator<Item = &TensorInfo> {
         self.tensors.as_slice().iter()
     }
 
     /// The tensor with this name, if the file has it.
-    pub fn tensor(&self, name: &str) -> Option<&TensorInfo<'a>> {
+    pub fn tensor(&self, name: &str) -> Option<&TensorInfo> {
         self.tensors.get(name)
     }
 
@@ -123,45 +107,73 @@ fn read_alignment(metadata: &Metadata<'_>) -> Result<u64, Error> {
     }
 }
 
-/// Reads as much of a file as its header takes, and not much more.
-///
-/// The result goes to [`Gguf::parse`] with `source.len_bytes()`.
-///
-/// # Errors
-/// The source's error, a header beyond [`MAX_HEADER_BYTES`], no memory for it, or what
-/// [`Gguf::parse`] found.
-pub fn read_header(source: &mut dyn ModelSource) -> Result<Vec<u8>, Error> {
-    let file_len_bytes = source.len_bytes();
-    let mut window = Vec::new();
-    let mut wanted = FIRST_WINDOW_BYTES.min(file_len_bytes);
-    loop {
-        let have = window.len();
-        let grown = wanted as usize;
-        window
-            .try_reserve_exact(grown - have)
-            .map_err(|_| Error::OutOfMemory { bytes: wanted })?;
-        window.resize(grown, 0);
-        source
-            .read_at(have as u64, &mut window[have..])
-            .map_err(Error::Source)?;
-        match Gguf::parse(&window, file_len_bytes) {
-            Ok(gguf) => {
-                let header_len = gguf.header_len_bytes() as usize;
-                window.truncate(header_len);
-                return Ok(window);
+impl Gguf<'static> {
+    /// Reads as much of a file as its header takes, and not much more.
+    ///
+    /// # Errors
+    /// The source's error, a header beyond [`MAX_HEADER_BYTES`], no memory for it, or what
+    /// [`Gguf::parse`] found.
+    pub fn read<E: core::error::Error>(
+        source: &mut dyn ModelSource<Error = E>,
+    ) -> Result<Self, LoadError<E>> {
+        let file_len_bytes = source.len_bytes();
+        let mut window = Vec::new();
+        let mut wanted = FIRST_WINDOW_BYTES.min(file_len_bytes);
+        loop {
+            let have = window.len();
+            let grown = wanted as usize;
+            window
+                .try_reserve_exact(grown - have)
+                .map_err(|_| Error::OutOfMemory { bytes: wanted })?;
+            window.resize(grown, 0);
+            source
+                .read_at(have as u64, &mut window[have..])
+                .map_err(LoadError::Source)?;
+            match Self::parse_apart(&window, file_len_bytes) {
+                Ok(mut gguf) => {
+                    window.truncate(gguf.header_len_bytes() as usize);
+                    gguf.metadata.bytes = Cow::Owned(window);
+                    return Ok(gguf);
+                }
+                Err(Error::Truncated { needed_bytes }) if needed_bytes > MAX_HEADER_BYTES => {
+                    return Err(Error::HeaderTooLong {
+                        max_bytes: MAX_HEADER_BYTES,
+                    }
+                    .into());
+                }
+                Err(Error::Truncated { needed_bytes }) => {
+                    wanted = needed_bytes
+                        .max(wanted * 2)
+                        .min(file_len_bytes)
+                        .min(MAX_HEADER_BYTES);
+                }
+                Err(other) => return Err(other.into()),
             }
-            Err(Error::Truncated { needed_bytes }) if needed_bytes > MAX_HEADER_BYTES => {
-                return Err(Error::HeaderTooLong {
-                    max_bytes: MAX_HEADER_BYTES,
-                });
-            }
-            Err(Error::Truncated { needed_bytes }) => {
-                wanted = needed_bytes
-                    .max(wanted * 2)
-                    .min(file_len_bytes)
-                    .min(MAX_HEADER_BYTES);
-            }
-            Err(other) => return Err(other),
         }
+    }
+
+    /// Parses `bytes`; the result is yet to get them.
+    fn parse_apart(bytes: &[u8], file_len_bytes: u64) -> Result<Self, Error> {
+        let mut cursor = Cursor::new(bytes, file_len_bytes);
+        let version = read_version(&mut cursor)?;
+        let n_tensors = cursor.u64()?;
+        TensorTable::check_count(&cursor, n_tensors, 8)?;
+        let n_metadata = cursor.u64()?;
+        let metadata = Metadata::read(&mut cursor, n_metadata, 16)?;
+        let alignment = read_alignment(&metadata)?;
+        let mut tensors = TensorTable::read(&mut cursor, n_tensors)?;
+        let header_len_bytes = cursor.pos();
+        tensors.place(
+            header_len_bytes.next_multiple_of(alignment),
+            alignment,
+            file_len_bytes,
+        )?;
+        Ok(Gguf {
+            version,
+            alignment,
+            header_len_bytes,
+            metadata,
+            tensors,
+        })
     }
 }

@@ -1,7 +1,9 @@
 //! The key–value table of a GGUF file.
 
+use alloc::borrow::Cow;
 use alloc::string::{String, ToString};
 use alloc::vec::Vec;
+use core::ops::Range;
 
 use super::cursor::Cursor;
 use super::{Array, Error, MAX_KEY_BYTES, MAX_METADATA, Value};
@@ -9,17 +11,27 @@ use super::{Array, Error, MAX_KEY_BYTES, MAX_METADATA, Value};
 /// Metadata in file order, found by key.
 #[derive(Clone, Debug)]
 pub struct Metadata<'a> {
-    entries: Vec<(&'a str, Value<'a>)>,
+    /// The header.
+    pub(super) bytes: Cow<'a, [u8]>,
+    entries: Vec<Entry>,
     /// Indices into `entries`, in the order of the keys.
     by_key: Vec<u32>,
 }
 
-impl<'a> Metadata<'a> {
+/// A key with its value: text and elements of arrays are left in the header.
+#[derive(Clone, Debug)]
+struct Entry {
+    key: String,
+    value: Value<'static>,
+    in_header: Range<usize>,
+}
+
+impl Metadata<'_> {
     /// A string key, a type and the shortest value.
     const MIN_ENTRY_BYTES: u64 = 8 + 4 + 1;
 
     pub(super) fn read(
-        cursor: &mut Cursor<'a>,
+        cursor: &mut Cursor<'_>,
         count: u64,
         count_offset: u64,
     ) -> Result<Self, Error> {
@@ -35,33 +47,47 @@ impl<'a> Metadata<'a> {
             let offset = cursor.pos();
             let key = core::str::from_utf8(cursor.string(MAX_KEY_BYTES)?)
                 .map_err(|_| Error::NameNotUtf8 { offset })?;
-            entries.push((key, Value::read(cursor)?));
+            let value = Value::read(cursor)?;
+            let end = cursor.pos() as usize;
+            entries.push(Entry {
+                key: key.to_string(),
+                value: value.over(&[]),
+                in_header: end - value.bytes().len()..end,
+            });
         }
         let mut by_key: Vec<u32> = (0..entries.len() as u32).collect();
-        by_key.sort_unstable_by_key(|&i| entries[i as usize].0);
+        by_key.sort_unstable_by_key(|&i| entries[i as usize].key.as_str());
         for pair in by_key.windows(2) {
-            let key = entries[pair[0] as usize].0;
-            if key == entries[pair[1] as usize].0 {
-                return Err(Error::DuplicateKey {
-                    key: key.to_string(),
-                });
+            let key = &entries[pair[0] as usize].key;
+            if *key == entries[pair[1] as usize].key {
+                return Err(Error::DuplicateKey { key: key.clone() });
             }
         }
-        Ok(Metadata { entries, by_key })
+        Ok(Metadata {
+            bytes: Cow::default(),
+            entries,
+            by_key,
+        })
     }
 
     /// Every entry, in file order.
-    pub fn iter(&self) -> impl Iterator<Item = (&'a str, Value<'a>)> + '_ {
-        self.entries.iter().copied()
+    pub fn iter(&self) -> impl Iterator<Item = (&str, Value<'_>)> {
+        let entries = self.entries.iter();
+        entries.map(|entry| (entry.key.as_str(), self.value(entry)))
+    }
+
+    fn value(&self, entry: &Entry) -> Value<'_> {
+        let bytes = self.bytes.get(entry.in_header.clone());
+        entry.value.over(bytes.unwrap_or_default())
     }
 
     /// The value of `key`, if the file has it.
-    pub fn get(&self, key: &str) -> Option<Value<'a>> {
+    pub fn get(&self, key: &str) -> Option<Value<'_>> {
         let found = self
             .by_key
-            .binary_search_by_key(&key, |&i| self.entries[i as usize].0)
+            .binary_search_by_key(&key, |&i| self.entries[i as usize].key.as_str())
             .ok()?;
-        Some(self.entries[self.by_key[found] as usize].1)
+        Some(self.value(&self.entries[self.by_key[found] as usize]))
     }
 
     /// A non-negative integer of any width that fits `u32`; `None` when the key is absent.
@@ -126,7 +152,7 @@ impl<'a> Metadata<'a> {
     ///
     /// # Errors
     /// [`Error::WrongType`] or [`Error::NotUtf8`].
-    pub fn optional_str(&self, key: &str) -> Result<Option<&'a str>, Error> {
+    pub fn optional_str(&self, key: &str) -> Result<Option<&str>, Error> {
         match self.get(key) {
             None => Ok(None),
             Some(Value::String(bytes)) => {
@@ -144,7 +170,7 @@ impl<'a> Metadata<'a> {
     ///
     /// # Errors
     /// [`Error::MissingKey`], [`Error::WrongType`] or [`Error::NotUtf8`].
-    pub fn str(&self, key: &str) -> Result<&'a str, Error> {
+    pub fn str(&self, key: &str) -> Result<&str, Error> {
         self.optional_str(key)?.ok_or_else(|| missing(key))
     }
 
@@ -152,7 +178,7 @@ impl<'a> Metadata<'a> {
     ///
     /// # Errors
     /// [`Error::WrongType`].
-    pub fn optional_array(&self, key: &str) -> Result<Option<Array<'a>>, Error> {
+    pub fn optional_array(&self, key: &str) -> Result<Option<Array<'_>>, Error> {
         match self.get(key) {
             None => Ok(None),
             Some(Value::Array(array)) => Ok(Some(array)),
@@ -164,7 +190,7 @@ impl<'a> Metadata<'a> {
     ///
     /// # Errors
     /// [`Error::MissingKey`] or [`Error::WrongType`].
-    pub fn array(&self, key: &str) -> Result<Array<'a>, Error> {
+    pub fn array(&self, key: &str) -> Result<Array<'_>, Error> {
         self.optional_array(key)?.ok_or_else(|| missing(key))
     }
 }

@@ -6,8 +6,8 @@
 //! tensors:  name string · n_dims u32 · dims u64 × n_dims · type u32 · offset u64
 //! padding up to general.alignment (32 when absent) · tensor data
 //! ```
-//! A string is a u64 length and its bytes; every integer is little-endian. The parser borrows the
-//! header and copies nothing: a vocabulary of 50 000 strings costs no allocation.
+//! A string is a u64 length and its bytes; every integer is little-endian. The parser keeps
+//! where values lie in the header: a vocabulary of 50 000 strings costs no allocation.
 //!
 //! Resources: ggml `docs/gguf.md`, versions 2 and 3.
 
@@ -19,7 +19,7 @@ mod tensors;
 mod value;
 
 pub use error::Error;
-pub use header::{Gguf, read_header};
+pub use header::Gguf;
 pub use metadata::Metadata;
 pub use tensors::{Dims, TensorInfo};
 pub use value::{Array, Numbers, Strings, Value, ValueType};

@@ -1,6 +1,6 @@
 //! The tensor table: names, types, shapes and places, checked against the file.
 
-use alloc::string::ToString;
+use alloc::string::{String, ToString};
 use alloc::vec::Vec;
 
 use ops::GgmlType;
@@ -24,10 +24,10 @@ impl core::ops::Deref for Dims {
 }
 
 /// One tensor of the file.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct TensorInfo<'a> {
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct TensorInfo {
     /// Name, for example `blk.0.attn_q.weight`.
-    pub name: &'a str,
+    pub name: String,
     /// Format of the elements.
     pub ggml_type: GgmlType,
     /// Dimensions, contiguous first: a weight matrix is `[cols, rows]`.
@@ -38,7 +38,7 @@ pub struct TensorInfo<'a> {
     pub len_bytes: u64,
 }
 
-impl TensorInfo<'_> {
+impl TensorInfo {
     /// Length of a row: `ne0`.
     pub fn cols(&self) -> u64 {
         self.dims.first().copied().unwrap_or(1)
@@ -57,29 +57,29 @@ impl TensorInfo<'_> {
 
 /// Tensors in file order, found by name.
 #[derive(Clone, Debug)]
-pub(super) struct TensorTable<'a> {
-    tensors: Vec<TensorInfo<'a>>,
+pub(super) struct TensorTable {
+    tensors: Vec<TensorInfo>,
     /// Indices into `tensors`, in the order of the names.
     by_name: Vec<u32>,
 }
 
-impl<'a> TensorTable<'a> {
+impl TensorTable {
     /// A string name, one dimension, a type and an offset.
     const MIN_ENTRY_BYTES: u64 = 8 + 4 + 8 + 4 + 8;
 
     /// Reads the table; offsets stay relative to the data section until [`TensorTable::place`].
-    pub(super) fn read(cursor: &mut Cursor<'a>, count: u64) -> Result<Self, Error> {
+    pub(super) fn read(cursor: &mut Cursor<'_>, count: u64) -> Result<Self, Error> {
         let mut tensors = Vec::new();
         for _ in 0..count {
             tensors.push(read_tensor(cursor)?);
         }
         let mut by_name: Vec<u32> = (0..tensors.len() as u32).collect();
-        by_name.sort_unstable_by_key(|&i| tensors[i as usize].name);
+        by_name.sort_unstable_by_key(|&i| tensors[i as usize].name.as_str());
         for pair in by_name.windows(2) {
-            let name = tensors[pair[0] as usize].name;
-            if name == tensors[pair[1] as usize].name {
+            let name = &tensors[pair[0] as usize].name;
+            if *name == tensors[pair[1] as usize].name {
                 return Err(Error::DuplicateTensor {
-                    tensor: name.to_string(),
+                    tensor: name.clone(),
                 });
             }
         }
@@ -99,7 +99,7 @@ impl<'a> TensorTable<'a> {
     ) -> Result<(), Error> {
         let mut end_of_all = 0;
         for tensor in &mut self.tensors {
-            let name = || tensor.name.to_string();
+            let name = || tensor.name.clone();
             if !tensor.offset_bytes.is_multiple_of(alignment) {
                 return Err(Error::UnalignedTensor {
                     tensor: name(),
@@ -134,28 +134,28 @@ impl<'a> TensorTable<'a> {
             );
             if first.offset_bytes + first.len_bytes > second.offset_bytes {
                 return Err(Error::OverlappingTensors {
-                    first: first.name.to_string(),
-                    second: second.name.to_string(),
+                    first: first.name.clone(),
+                    second: second.name.clone(),
                 });
             }
         }
         Ok(())
     }
 
-    pub(super) fn as_slice(&self) -> &[TensorInfo<'a>] {
+    pub(super) fn as_slice(&self) -> &[TensorInfo] {
         &self.tensors
     }
 
-    pub(super) fn get(&self, name: &str) -> Option<&TensorInfo<'a>> {
+    pub(super) fn get(&self, name: &str) -> Option<&TensorInfo> {
         let found = self
             .by_name
-            .binary_search_by_key(&name, |&i| self.tensors[i as usize].name)
+            .binary_search_by_key(&name, |&i| self.tensors[i as usize].name.as_str())
             .ok()?;
         self.tensors.get(self.by_name[found] as usize)
     }
 }
 
-fn read_tensor<'a>(cursor: &mut Cursor<'a>) -> Result<TensorInfo<'a>, Error> {
+fn read_tensor(cursor: &mut Cursor<'_>) -> Result<TensorInfo, Error> {
     let offset = cursor.pos();
     let name = core::str::from_utf8(cursor.string(MAX_TENSOR_NAME_BYTES)?)
         .map_err(|_| Error::NameNotUtf8 { offset })?;
@@ -180,7 +180,7 @@ fn read_tensor<'a>(cursor: &mut Cursor<'a>) -> Result<TensorInfo<'a>, Error> {
     };
     let len_bytes = len_bytes(name, &ne, ggml_type)?;
     Ok(TensorInfo {
-        name,
+        name: name.to_string(),
         ggml_type,
         dims: Dims { ne, n_dims },
         offset_bytes,

@@ -104,6 +104,33 @@ impl<'a> Value<'a> {
         }
     }
 
+    /// The part of the header that the value borrows.
+    pub(super) fn bytes(&self) -> &'a [u8] {
+        match self {
+            Value::String(bytes) | Value::Array(Array { bytes, .. }) => bytes,
+            _ => &[],
+        }
+    }
+
+    /// The same value, borrowing `bytes`.
+    pub(super) fn over<'b>(&self, bytes: &'b [u8]) -> Value<'b> {
+        match *self {
+            Value::Unsigned(v, t) => Value::Unsigned(v, t),
+            Value::Signed(v, t) => Value::Signed(v, t),
+            Value::F32(v) => Value::F32(v),
+            Value::F64(v) => Value::F64(v),
+            Value::Bool(v) => Value::Bool(v),
+            Value::String(_) => Value::String(bytes),
+            Value::Array(Array {
+                element_type, len, ..
+            }) => Value::Array(Array {
+                element_type,
+                len,
+                bytes,
+            }),
+        }
+    }
+
     pub(super) fn read(cursor: &mut Cursor<'a>) -> Result<Self, Error> {
         let value_type = read_type(cursor)?;
         match value_type {

@@ -15,19 +15,18 @@ use super::chunk::Chunk;
 use super::place::Place;
 use super::share::{Outcome, Share};
 use super::times::{LoadTimes, Timer};
-use super::wanted::wanted;
 use super::{Spec, Tensors};
-use crate::gguf::Gguf;
+use crate::gguf::TensorInfo;
 use crate::load_error::LoadError;
-use crate::source::{ModelSource, SourceError};
+use crate::source::ModelSource;
 
 /// Chunks begin at a multiple of this after a gap: of a card's block, and of a host's page.
 const START_BYTES: u64 = 4096;
 
 /// Loads the tensors of one model.
-pub struct Loader<'l> {
+pub struct Loader<'l, E> {
     /// The file.
-    pub source: &'l mut dyn ModelSource,
+    pub source: &'l mut dyn ModelSource<Error = E>,
     /// Who packs.
     pub cores: &'l dyn Cores,
     /// Bytes read at once.
@@ -38,20 +37,19 @@ pub struct Loader<'l> {
     pub progress: &'l mut dyn FnMut(u64, u64),
 }
 
-impl Loader<'_> {
-    /// Loads every tensor that `specs` lists into `arena`.
+impl<E: core::error::Error> Loader<'_, E> {
+    /// Loads `tensors`, in the order of the file, into `arena`.
     ///
     /// # Errors
-    /// A tensor that is missing, unknown, of the wrong shape or of an unsupported type, and an arena
-    /// that is too small, before anything is read; then failures of the source, bad scales and numbers.
+    /// An arena that is too small, before anything is read; then failures of the source, bad scales and
+    /// numbers.
     pub fn load<'a>(
         mut self,
-        gguf: &Gguf<'_>,
-        specs: &[Spec],
+        tensors: &[(Spec, TensorInfo)],
         arena: &mut Arena<'a>,
-    ) -> Result<(Tensors<'a>, LoadTimes), LoadError> {
-        let mut places = Vec::with_capacity(specs.len());
-        for (spec, tensor) in wanted(gguf, specs)? {
+    ) -> Result<(Tensors<'a>, LoadTimes), LoadError<E>> {
+        let mut places = Vec::with_capacity(tensors.len());
+        for (spec, tensor) in tensors {
             places.push(Place::new(spec, tensor, arena)?);
         }
         let times = self.fill(&mut places, &mut arena.scratch())?;
@@ -64,7 +62,7 @@ impl Loader<'_> {
         &mut self,
         places: &mut [Place<'_, '_>],
         scratch: &mut Arena<'_>,
-    ) -> Result<LoadTimes, LoadError> {
+    ) -> Result<LoadTimes, LoadError<E>> {
         let total = places.iter().map(Place::len_bytes).sum();
         let longest_unit = places.iter().map(Place::unit_bytes).max().unwrap_or(0);
         let file_bytes = self.source.len_bytes();
@@ -90,7 +88,7 @@ impl Loader<'_> {
             if let Some((tensor, error)) = self.note(outcomes.collect(), &mut times) {
                 return Err(places[tensor].refused(error));
             }
-            read?;
+            read.map_err(LoadError::Source)?;
             done += taken;
             (self.progress)(done, total);
             if next.is_none() {
@@ -106,7 +104,7 @@ impl Loader<'_> {
         chunk: Option<&mut Chunk<'_>>,
         shares: &mut [Share<'_>],
         times: &mut LoadTimes,
-    ) -> Result<(), SourceError> {
+    ) -> Result<(), E> {
         let (source, timer) = (&mut *self.source, self.timer);
         let (mut chunk, mut read) = (chunk, Ok(()));
         let n = shares.len();
@@ -144,11 +142,11 @@ impl Loader<'_> {
 
 /// Takes from `chunk` what it has of each tensor. Returns how many bytes that are, and where in the
 /// file the first byte stands that is still missing.
-fn take<'c>(
+fn take<'c, E>(
     places: &'c mut [Place<'_, '_>],
     chunk: &'c Chunk<'_>,
     shares: &mut [Share<'c>],
-) -> Result<(u64, Option<u64>), LoadError> {
+) -> Result<(u64, Option<u64>), LoadError<E>> {
     let end = chunk.range().end;
     let mut taken = 0;
     let missing = places

@@ -17,6 +17,7 @@ use ops::lanes::{F32x4, flat};
 pub use load::Loader;
 pub use spec::{Kind, Spec};
 pub use times::{LoadTimes, Timer};
+pub(crate) use wanted::wanted;
 
 /// A tensor in memory.
 pub enum Tensor<'a> {

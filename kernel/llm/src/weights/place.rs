@@ -16,7 +16,7 @@ use crate::load_error::LoadError;
 /// A tensor on its way from the file into memory.
 pub(super) struct Place<'w, 'a> {
     spec: &'w Spec,
-    tensor: &'w TensorInfo<'w>,
+    tensor: &'w TensorInfo,
     memory: Memory<'a>,
     /// Bytes of the tensor that were taken.
     taken_bytes: u64,
@@ -32,11 +32,11 @@ impl<'w, 'a> Place<'w, 'a> {
     ///
     /// # Errors
     /// The arena is too small.
-    pub(super) fn new(
+    pub(super) fn new<E>(
         spec: &'w Spec,
-        tensor: &'w TensorInfo<'w>,
+        tensor: &'w TensorInfo,
         arena: &mut Arena<'a>,
-    ) -> Result<Self, LoadError> {
+    ) -> Result<Self, LoadError<E>> {
         let memory = match spec.kind {
             Kind::Vector => Memory::Vector(arena.slice(F32x4::count(spec.cols))?),
             Kind::Matrix => Memory::Matrix(
@@ -90,10 +90,10 @@ impl<'w, 'a> Place<'w, 'a> {
     ///
     /// # Errors
     /// A vector's value that is no number.
-    pub(super) fn take<'p>(
+    pub(super) fn take<'p, E>(
         &'p mut self,
         bytes: &'p [u8],
-    ) -> Result<Option<Packing<'p>>, LoadError> {
+    ) -> Result<Option<Packing<'p>>, LoadError<E>> {
         let from_bytes = self.taken_bytes as usize;
         self.taken_bytes += bytes.len() as u64;
         match &mut self.memory {
@@ -113,7 +113,7 @@ impl<'w, 'a> Place<'w, 'a> {
     }
 
     /// What is wrong with the matrix, in the file's words.
-    pub(super) fn refused(&self, error: matrix::Error) -> LoadError {
+    pub(super) fn refused<E>(&self, error: matrix::Error) -> LoadError<E> {
         refused(self.spec, error)
     }
 
@@ -127,7 +127,7 @@ impl<'w, 'a> Place<'w, 'a> {
     }
 }
 
-fn refused(spec: &Spec, error: matrix::Error) -> LoadError {
+fn refused<E>(spec: &Spec, error: matrix::Error) -> LoadError<E> {
     match error {
         matrix::Error::UnsupportedType(ggml_type) => LoadError::UnsupportedType {
             tensor: spec.name.clone(),

@@ -1,7 +1,6 @@
-//! The tensors of a file that a model uses, checked before anything is read.
+//! The tensors of a file that a model uses, checked before their data is read.
 
 use alloc::collections::BTreeSet;
-use alloc::string::ToString;
 use alloc::vec::Vec;
 
 use ops::{GgmlType, Matrix};
@@ -14,22 +13,20 @@ use crate::load_error::LoadError;
 ///
 /// # Errors
 /// A tensor that is missing, unknown, of the wrong shape or of an unsupported type.
-pub(super) fn wanted<'w>(
-    gguf: &'w Gguf<'_>,
-    specs: &'w [Spec],
-) -> Result<Vec<(&'w Spec, &'w TensorInfo<'w>)>, LoadError> {
+pub(crate) fn wanted<E>(
+    gguf: &Gguf<'_>,
+    specs: Vec<Spec>,
+) -> Result<Vec<(Spec, TensorInfo)>, LoadError<E>> {
     let mut wanted = Vec::with_capacity(specs.len());
     for spec in specs {
         match gguf.tensor(&spec.name) {
             Some(tensor) => {
-                check(spec, tensor)?;
-                wanted.push((spec, tensor));
+                check(&spec, tensor)?;
+                wanted.push((spec, tensor.clone()));
             }
             None if spec.optional => {}
             None => {
-                return Err(LoadError::MissingTensor {
-                    tensor: spec.name.clone(),
-                });
+                return Err(LoadError::MissingTensor { tensor: spec.name });
             }
         }
     }
@@ -39,7 +36,7 @@ pub(super) fn wanted<'w>(
 }
 
 /// Refuses a tensor that does not fit what the model uses it for.
-fn check(spec: &Spec, tensor: &TensorInfo<'_>) -> Result<(), LoadError> {
+fn check<E>(spec: &Spec, tensor: &TensorInfo) -> Result<(), LoadError<E>> {
     if (tensor.rows(), tensor.cols()) != (spec.rows as u64, spec.cols as u64) {
         return Err(LoadError::ShapeMismatch {
             tensor: spec.name.clone(),
@@ -61,14 +58,17 @@ fn check(spec: &Spec, tensor: &TensorInfo<'_>) -> Result<(), LoadError> {
 }
 
 /// Refuses a file with tensors that the model would not use: its computation is another one.
-fn refuse_unknown(gguf: &Gguf<'_>, wanted: &[(&Spec, &TensorInfo<'_>)]) -> Result<(), LoadError> {
+fn refuse_unknown<E>(gguf: &Gguf<'_>, wanted: &[(Spec, TensorInfo)]) -> Result<(), LoadError<E>> {
     if gguf.tensors().len() == wanted.len() {
         return Ok(());
     }
     let known: BTreeSet<&str> = wanted.iter().map(|(spec, _)| spec.name.as_str()).collect();
-    match gguf.tensors().find(|tensor| !known.contains(tensor.name)) {
+    match gguf
+        .tensors()
+        .find(|tensor| !known.contains(tensor.name.as_str()))
+    {
         Some(tensor) => Err(LoadError::UnknownTensor {
-            tensor: tensor.name.to_string(),
+            tensor: tensor.name.clone(),
         }),
         None => Ok(()),
     }

@@ -1,0 +1,164 @@
+//! A model file that is open: its header is read once, for what is said of the model and for loading it.
+
+use alloc::string::String;
+use alloc::vec::Vec;
+use core::cmp::Reverse;
+use core::fmt::Write;
+
+use ops::GgmlType;
+
+use crate::config::Config;
+use crate::gguf::{Gguf, TensorInfo};
+use crate::load_error::LoadError;
+use crate::models::Architecture;
+use crate::source::ModelSource;
+use crate::weights::{Spec, wanted};
+
+/// A model that can run, in a file that is open.
+pub struct ModelFile<S> {
+    source: S,
+    header: Header,
+    facts: ModelFacts,
+}
+
+/// A model as its file's header states it.
+pub(crate) struct Header {
+    pub gguf: Gguf<'static>,
+    pub architecture: &'static Architecture,
+    pub config: Config,
+    /// In the order of the file.
+    pub tensors: Vec<(Spec, TensorInfo)>,
+}
+
+/// What is said of a model before it is loaded.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct ModelFacts {
+    /// The model's own name.
+    pub name: Option<String>,
+    /// Its architecture.
+    pub architecture: &'static str,
+    /// Types of its matrices, the largest share first.
+    pub format: String,
+    /// Number of weights.
+    pub parameters: u64,
+    /// Bytes of all tensors.
+    pub tensor_bytes: u64,
+    /// Bytes of tensors that one decoded token reads.
+    pub bytes_per_token: u64,
+    /// Tokens that the model was trained for.
+    pub trained_len: usize,
+    /// Layers times KV heads: pieces of attention that the cores share out.
+    pub attention_pieces: usize,
+    /// Number of token ids.
+    pub vocab_size: usize,
+}
+
+impl<S: ModelSource> ModelFile<S> {
+    /// Reads the header of `source`.
+    ///
+    /// # Errors
+    /// Whatever keeps the model from running and shows before its tensors are read.
+    pub fn open(mut source: S) -> Result<Self, LoadError<S::Error>> {
+        let header = Header::read(&mut source)?;
+        Ok(ModelFile {
+            source,
+            facts: header.facts()?,
+            header,
+        })
+    }
+
+    /// What the header says of the model.
+    pub fn facts(&self) -> &ModelFacts {
+        &self.facts
+    }
+
+    /// The model's shapes.
+    pub fn config(&self) -> &Config {
+        &self.header.config
+    }
+
+    /// Where the bytes come from.
+    pub fn source(&mut self) -> &mut S {
+        &mut self.source
+    }
+
+    /// Source and header.
+    pub(crate) fn parts(&mut self) -> (&mut S, &Header) {
+        (&mut self.source, &self.header)
+    }
+
+    /// Ends the reading.
+    ///
+    /// # Errors
+    /// As [`ModelSource::finish`].
+    pub fn finish(self) -> Result<(), S::Error> {
+        self.source.finish()
+    }
+}
+
+impl Header {
+    fn read<E: core::error::Error>(
+        source: &mut dyn ModelSource<Error = E>,
+    ) -> Result<Self, LoadError<E>> {
+        let gguf = Gguf::read(source)?;
+        let architecture = Architecture::of(&gguf)?;
+        let config = Config::from_gguf(&gguf, &architecture.keys)?;
+        check_shapes(&config)?;
+        let tensors = wanted(&gguf, architecture.tensors(&config))?;
+        Ok(Header {
+            gguf,
+            architecture,
+            config,
+            tensors,
+        })
+    }
+
+    fn facts<E>(&self) -> Result<ModelFacts, LoadError<E>> {
+        let Header { gguf, config, .. } = self;
+        let matrices = gguf.tensors().filter(|tensor| tensor.rows() > 1);
+        Ok(ModelFacts {
+            name: gguf.optional_str("general.name")?.map(String::from),
+            architecture: config.architecture,
+            format: type_mix(matrices.map(|tensor| (tensor.ggml_type, tensor.len_bytes))),
+            parameters: gguf.tensors().map(TensorInfo::n_elements).sum(),
+            tensor_bytes: gguf.tensors().map(|tensor| tensor.len_bytes).sum(),
+            bytes_per_token: gguf.bytes_per_token(),
+            trained_len: config.max_seq_len,
+            attention_pieces: config.n_layers * config.n_kv_heads,
+            vocab_size: config.vocab_size,
+        })
+    }
+}
+
+/// The names of the matrices' types, the largest share first.
+fn type_mix(matrices: impl Iterator<Item = (GgmlType, u64)>) -> String {
+    let mut types: Vec<(GgmlType, u64)> = Vec::new();
+    for (ggml_type, bytes) in matrices {
+        match types.iter_mut().find(|(known, _)| *known == ggml_type) {
+            Some((_, sum)) => *sum += bytes,
+            None => types.push((ggml_type, bytes)),
+        }
+    }
+    types.sort_by_key(|&(_, bytes)| Reverse(bytes));
+    let mut text = String::new();
+    for (index, (ggml_type, _)) in types.iter().enumerate() {
+        let plus = if index > 0 { " + " } else { "" };
+        // A String takes everything.
+        let _ = write!(text, "{plus}{ggml_type}");
+    }
+    text
+}
+
+/// Refuses shapes that the kernels' lanes cannot hold.
+fn check_shapes<E>(config: &Config) -> Result<(), LoadError<E>> {
+    for (what, value, multiple) in [("width", config.dim, 4), ("head width", config.head_dim, 8)] {
+        if !value.is_multiple_of(multiple) {
+            return Err(LoadError::UnsupportedShape {
+                what,
+                value,
+                multiple,
+            });
+        }
+    }
+    Ok(())
+}
