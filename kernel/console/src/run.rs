@@ -8,7 +8,7 @@ use crate::person::{Asker, Person};
 use crate::screen::{Screen, say};
 use alloc::string::String;
 use ops::arena::Line;
-use protocol::event::{Error, ErrorCode, Event, Finish};
+use protocol::event::{Error, ErrorCode, Event};
 use protocol::request::{Ask, Models, Rejected};
 use protocol::{Id, Op, Request, Setting, Settings, json};
 use session::{Kept, Session, Step};

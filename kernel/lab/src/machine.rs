@@ -52,7 +52,7 @@ pub trait Machine {
     type CardError: core::error::Error;
 
     /// An open model file.
-    type Source<'m>: ModelSource
+    type Source<'m>: ModelSource<Error = Self::CardError>
     where
         Self: 'm;
 

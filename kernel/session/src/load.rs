@@ -2,18 +2,16 @@
 
 use crate::chat::Seat;
 use alloc::borrow::Cow;
-use alloc::string::{String, ToString};
+use alloc::string::String;
 use alloc::vec::Vec;
-use core::fmt::{self, Write};
+use core::fmt;
 use lab::Machine;
 use lab::machine::ModelEntry;
 use llm::chat::Family;
 use llm::engine::{Engine, LoadError, LoadOptions};
-use llm::gguf::{Gguf, read_header};
 use llm::kv_cache::KvType;
-use llm::models::read_config;
+use llm::model_file::ModelFile;
 use llm::source::ModelSource;
-use ops::GgmlType;
 use ops::arena::{Arena, Line};
 use protocol::event::{Error, ErrorCode, Progress};
 use protocol::facts::{LoadTiming, ModelFacts};
@@ -22,11 +20,10 @@ use protocol::{Settings, settings};
 /// Time between two signs of progress.
 const PROGRESS_US: u64 = 500_000;
 
-/// A model file that can run here; its header was read.
+/// A model file that can run here, under its name.
 pub struct Opened<'m, M: Machine + 'm> {
-    source: M::Source<'m>,
-    header: Vec<u8>,
-    facts: ModelFacts,
+    name: String,
+    file: ModelFile<M::Source<'m>>,
 }
 
 /// Opens the file meant by `name` and reads its header: a model that cannot run is refused while the one
@@ -38,20 +35,10 @@ pub(crate) fn open<'m, M: Machine>(
     machine: &'m M,
     name: &str,
 ) -> Result<Opened<'m, M>, Error<'static>> {
-    let card = |error| Error::new(ErrorCode::Card, error);
-    let file = pick(name, machine.models().map_err(card)?)?;
-    let mut source = machine.open_model(&file).map_err(card)?;
-    let described = read_header(&mut source)
-        .map_err(LoadError::from)
-        .and_then(|header| Ok((describe(&header, &source, &file)?, header)));
-    match described {
-        Ok((facts, header)) => Ok(Opened {
-            source,
-            header,
-            facts,
-        }),
-        Err(error) => Err(unusable(&file, &error)),
-    }
+    let name = pick(name, machine.models().map_err(card_failed)?)?;
+    let source = machine.open_model(&name).map_err(card_failed)?;
+    let file = ModelFile::open(source).map_err(|error| unusable(&name, error))?;
+    Ok(Opened { name, file })
 }
 
 impl<M: Machine> Opened<'_, M> {
@@ -86,7 +73,7 @@ impl<M: Machine> Opened<'_, M> {
         machine.set_read_only(memory.clone(), false);
         let mut heard_us = started_us;
         let loaded = Engine::load(
-            &mut self.source,
+            &mut self.file,
             Arena::new(ram),
             &options,
             machine.cores(settings.cores),
@@ -98,11 +85,24 @@ impl<M: Machine> Opened<'_, M> {
                         done_bytes,
                         total_bytes,
                     };
-                    hear(&self.facts.file, progress);
+                    hear(&self.name, progress);
                 }
             },
         );
-        let engine = loaded.map_err(|error| unusable(&self.facts.file, &error))?;
+        let said = self.file.facts().clone();
+        let load_bytes = self.file.source().len_bytes();
+        let engine = match loaded {
+            Ok(engine) => {
+                self.file.finish().map_err(card_failed)?;
+                engine
+            }
+            // What is no number may be damage: the checksum tells.
+            Err(error) if error.is_in_data() => {
+                self.file.finish().map_err(card_failed)?;
+                return Err(unusable(&self.name, error));
+            }
+            Err(error) => return Err(unusable(&self.name, error)),
+        };
         // The weights come first; nothing writes them from here on.
         let weights_end = memory.start + engine.weight_bytes() as usize;
         machine.set_read_only(memory.start..weights_end, true);
@@ -112,12 +112,23 @@ impl<M: Machine> Opened<'_, M> {
         let (chat, tokenizer) = (engine.chat(), engine.tokenizer());
         let family = chat.family();
         let facts = ModelFacts {
+            file: self.name,
+            name: said.name,
+            architecture: Cow::Borrowed(said.architecture),
+            format: said.format,
+            parameters: said.parameters,
+            tensor_bytes: said.tensor_bytes,
+            bytes_per_token: said.bytes_per_token,
+            context_used: 0,
+            trained_len: said.trained_len,
+            vocab_size: said.vocab_size,
+            attention_pieces: said.attention_pieces,
             context_len: engine.context_len(),
             kv: Cow::Borrowed(engine.kv_type().name()),
             template: (family != Family::Raw).then(|| Cow::Borrowed(family.name())),
             tokenizer: Cow::Borrowed(tokenizer.description()),
             default_system: chat.default_system().map(String::from),
-            load_bytes: self.source.len_bytes(),
+            load_bytes,
             load_s: total_s,
             load: LoadTiming {
                 emulated: machine.facts().emulated,
@@ -126,7 +137,6 @@ impl<M: Machine> Opened<'_, M> {
                 checksum_s: seconds(times.checksum_us),
                 total_s,
             },
-            ..self.facts
         };
         Ok(Seat {
             engine,
@@ -136,8 +146,15 @@ impl<M: Machine> Opened<'_, M> {
     }
 }
 
-fn unusable(file: &str, error: &LoadError) -> Error<'static> {
-    Error::new(ErrorCode::LoadFailed, format_args!("{file}: {error}"))
+fn card_failed(error: impl fmt::Display) -> Error<'static> {
+    Error::new(ErrorCode::Card, error)
+}
+
+fn unusable<E: core::error::Error>(name: &str, error: LoadError<E>) -> Error<'static> {
+    match error {
+        LoadError::Source(error) => card_failed(error),
+        error => Error::new(ErrorCode::LoadFailed, format_args!("{name}: {error}")),
+    }
 }
 
 /// The file meant by `name`: a name, a number in the list, or a part of one name.
@@ -181,43 +198,4 @@ impl fmt::Display for Names<'_> {
             .iter()
             .try_for_each(|file| write!(f, " {}", file.name))
     }
-}
-
-/// What the header of a model file says.
-fn describe(header: &[u8], source: &impl ModelSource, file: &str) -> Result<ModelFacts, LoadError> {
-    let gguf = Gguf::parse(header, source.len_bytes())?;
-    let config = read_config(&gguf)?;
-    let matrices = || gguf.tensors().filter(|tensor| tensor.rows() > 1);
-    Ok(ModelFacts {
-        file: file.to_string(),
-        name: gguf.optional_str("general.name")?.map(String::from),
-        architecture: Cow::Borrowed(config.architecture),
-        format: type_mix(matrices().map(|tensor| (tensor.ggml_type, tensor.len_bytes))),
-        parameters: gguf.tensors().map(|tensor| tensor.n_elements()).sum(),
-        tensor_bytes: gguf.tensors().map(|tensor| tensor.len_bytes).sum(),
-        bytes_per_token: gguf.bytes_per_token(),
-        trained_len: config.max_seq_len,
-        attention_pieces: config.n_layers * config.n_kv_heads,
-        vocab_size: config.vocab_size,
-        ..ModelFacts::default()
-    })
-}
-
-/// The names of the matrices' types, the largest share first.
-fn type_mix(matrices: impl Iterator<Item = (GgmlType, u64)>) -> String {
-    let mut types: Vec<(GgmlType, u64)> = Vec::new();
-    for (ggml_type, bytes) in matrices {
-        match types.iter_mut().find(|(known, _)| *known == ggml_type) {
-            Some((_, sum)) => *sum += bytes,
-            None => types.push((ggml_type, bytes)),
-        }
-    }
-    types.sort_by_key(|&(_, bytes)| core::cmp::Reverse(bytes));
-    let mut text = String::new();
-    for (index, (ggml_type, _)) in types.iter().enumerate() {
-        let plus = if index > 0 { " + " } else { "" };
-        // A String takes everything.
-        let _ = write!(text, "{plus}{ggml_type}");
-    }
-    text
 }

@@ -1,7 +1,9 @@
 //! Text and commands are told apart, mistakes are named.
 
-use super::{COMMANDS, Command, CommandError, Line, command_name, parse};
+use super::{Action, CommandError, Line, command_name, help, load, parse, set};
 use proptest::prelude::*;
+use protocol::Op;
+use protocol::request::{Bench, Kernels};
 
 #[test]
 fn text_and_commands_are_told_apart() {
@@ -9,10 +11,10 @@ fn text_and_commands_are_told_apart() {
     assert_eq!(parse("what is 1/2?"), Ok(Line::Text("what is 1/2?")));
     assert_eq!(parse(" /help"), Ok(Line::Text("/help")));
     assert_eq!(parse(" {x"), Ok(Line::Text("{x")));
-    assert_eq!(parse("/HELP "), Ok(Line::Command(Command::Help)));
+    assert_eq!(parse("/HELP "), Ok(Line::Command(Action::Help)));
     assert_eq!(
         parse("/load My Model.gguf"),
-        Ok(Line::Command(Command::Load("My Model.gguf")))
+        Ok(Line::Command(Action::Ask(load("My Model.gguf"))))
     );
     for set in [
         "/set temperature 0.7",
@@ -21,14 +23,11 @@ fn text_and_commands_are_told_apart() {
     ] {
         assert_eq!(
             parse(set),
-            Ok(Line::Command(Command::Set(Some((
-                "temperature",
-                Some("0.7")
-            ))))),
+            Ok(Line::Command(set("temperature", "0.7"))),
             "{set}"
         );
     }
-    assert_eq!(parse("/system"), Ok(Line::Command(Command::System(None))));
+    assert_eq!(parse("/system"), Ok(Line::Command(Action::ShowSystem)));
 }
 
 #[test]
@@ -59,11 +58,16 @@ fn mistakes_are_named() {
     ));
     assert_eq!(
         parse("/bench 3"),
-        Ok(Line::Command(Command::Bench(Some(3))))
+        Ok(Line::Command(Action::Ask(Op::Bench(Bench {
+            runs: Some(3),
+            ..Bench::default()
+        }))))
     );
     assert_eq!(
         parse("/kernels 5"),
-        Ok(Line::Command(Command::Kernels(Some(5))))
+        Ok(Line::Command(Action::Ask(Op::Kernels(Kernels {
+            runs: Some(5)
+        }))))
     );
     assert!(matches!(
         parse("/reset now"),
@@ -73,7 +77,7 @@ fn mistakes_are_named() {
 
 #[test]
 fn every_listed_command_is_one() {
-    for &(usage, _) in COMMANDS {
+    for (usage, _) in help() {
         let line = format!("/{} 1", command_name(usage));
         let bare = format!("/{}", command_name(usage));
         let is_command = |line: &str| !matches!(parse(line), Err(CommandError::Unknown { .. }));

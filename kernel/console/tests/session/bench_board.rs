@@ -1,10 +1,13 @@
 //! A board without hardware: a scripted serial line, model files in memory, one core.
 
-use console::session::{BoardFacts, Concern, Exit, Health, ModelFile, Platform, Serial, run};
+use console::board::{self, Serial};
+use console::{Exit, run};
 use llm::engine::Timer;
 use llm::source::ModelSource;
 use ops::arena::Line;
 use ops::parallel::{Cores, Serial as OneCore};
+use protocol::facts::{BoardFacts, Health};
+use session::machine::{Machine, ModelEntry};
 use std::cell::{Cell, RefCell};
 use std::collections::VecDeque;
 use std::fmt;
@@ -106,7 +109,7 @@ impl Board {
             cores: OneCore::new(),
             facts: BoardFacts {
                 version: "0.0.0 (test)".into(),
-                board: "no board".into(),
+                name: "no board".into(),
                 ram_bytes: 8 << 20,
                 cores: 1,
                 ..BoardFacts::default()
@@ -124,12 +127,12 @@ impl Board {
     }
 }
 
-impl Platform for Board {
-    type CardError = NoCard;
+impl std::error::Error for NoCard {}
 
-    fn serial(&self) -> &dyn Serial {
-        &self.wire
-    }
+impl Machine for Board {
+    type CardError = NoCard;
+    type Source<'m> = OnCard<'m>;
+
     fn now_us(&self) -> u64 {
         self.now_us.set(self.now_us.get() + 1000);
         self.now_us.get()
@@ -147,30 +150,22 @@ impl Platform for Board {
     fn health(&self) -> Health {
         self.health.clone()
     }
-    fn models(&self) -> Result<Vec<ModelFile>, NoCard> {
+    fn models(&self) -> Result<Vec<ModelEntry>, NoCard> {
         let files = self.files.as_ref().ok_or(NoCard)?.iter();
         Ok(files
-            .map(|(name, bytes)| ModelFile {
+            .map(|(name, bytes)| ModelEntry {
                 name: (*name).into(),
                 len_bytes: bytes.len() as u64,
             })
             .collect())
     }
-    fn read_model(
-        &self,
-        name: &str,
-        read: &mut dyn FnMut(&mut dyn ModelSource) -> Concern,
-    ) -> Result<(), NoCard> {
+    fn open_model(&self, name: &str) -> Result<OnCard<'_>, NoCard> {
         let files = self.files.as_ref().ok_or(NoCard)?;
         let (_, bytes) = files
             .iter()
             .find(|(known, _)| *known == name)
             .ok_or(NoCard)?;
-        read(&mut bytes.as_slice());
-        Ok(())
-    }
-    fn options_file(&self) -> Result<Option<String>, NoCard> {
-        Ok(self.options.map(Into::into))
+        Ok(OnCard(bytes))
     }
     fn text_file(&self, name: &str, limit_bytes: usize) -> Result<Option<Vec<u8>>, NoCard> {
         let texts = self
@@ -181,14 +176,37 @@ impl Platform for Board {
         let mut texts = texts.filter(|(known, bytes)| *known == name && bytes.len() <= limit_bytes);
         Ok(texts.next().map(|(_, bytes)| bytes.clone()))
     }
-    fn command_line(&self) -> &str {
-        self.command_line
-    }
     fn irqs_taken(&self) -> u32 {
         self.irqs.set(self.irqs.get() + self.irqs_per_look);
         self.irqs.get()
     }
     fn entropy(&self) -> u64 {
         7
+    }
+}
+
+/// A model file.
+pub struct OnCard<'m>(&'m [u8]);
+
+impl ModelSource for OnCard<'_> {
+    type Error = NoCard;
+
+    fn len_bytes(&self) -> u64 {
+        self.0.len() as u64
+    }
+    fn read_at(&mut self, offset: u64, buf: &mut [u8]) -> Result<(), NoCard> {
+        self.0.read_at(offset, buf).map_err(|_| NoCard)
+    }
+}
+
+impl board::Board for Board {
+    fn serial(&self) -> &dyn Serial {
+        &self.wire
+    }
+    fn command_line(&self) -> &str {
+        self.command_line
+    }
+    fn options_file(&self) -> Result<Option<String>, NoCard> {
+        Ok(self.options.map(Into::into))
     }
 }

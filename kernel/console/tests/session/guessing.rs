@@ -40,7 +40,7 @@ fn essence(events: &[Value]) -> Vec<Value> {
             *timing = timing["decode_steps"].take();
         }
         if let Some(usage) = event.get_mut("usage").and_then(Value::as_object_mut) {
-            for field in ["guesses", "guessed_tokens", "confirmed_tokens"] {
+            for field in ["drafts", "draft_tokens", "accepted_tokens"] {
                 usage.remove(field).expect("it is always reported");
             }
         }
@@ -96,9 +96,9 @@ fn every_event_is_the_same_on_and_off() {
         assert_eq!(tokens(&off).len(), 20 * 40);
         assert_eq!(essence(&on), essence(&off), "{sampling}");
 
-        assert_eq!(sum(&off, "usage", "guesses"), 0);
-        let guessed = sum(&on, "usage", "guessed_tokens");
-        let confirmed = sum(&on, "usage", "confirmed_tokens");
+        assert_eq!(sum(&off, "usage", "drafts"), 0);
+        let guessed = sum(&on, "usage", "draft_tokens");
+        let confirmed = sum(&on, "usage", "accepted_tokens");
         assert!(
             0 < confirmed && confirmed < guessed,
             "{confirmed} of {guessed}, {sampling}"
@@ -174,8 +174,8 @@ fn a_guessed_token_may_end_the_answer() {
     assert_eq!(tokens(&on), answer[..2]);
     let done = on.last().expect("an end");
     assert_eq!(done["finish_reason"], "stop");
-    assert_eq!(done["usage"]["confirmed_tokens"], 1, "{done}");
-    assert_eq!(done["usage"]["guessed_tokens"], 7, "{done}");
+    assert_eq!(done["usage"]["accepted_tokens"], 1, "{done}");
+    assert_eq!(done["usage"]["draft_tokens"], 7, "{done}");
 }
 
 #[test]
@@ -221,7 +221,7 @@ fn an_abort_may_come_at_any_token_of_a_guess() {
         }
     }
     aborted_after.dedup();
-    assert_eq!(aborted_after, (1..=20).collect::<Vec<_>>());
+    assert_eq!(aborted_after, (1..20).collect::<Vec<_>>());
 }
 
 #[test]
@@ -229,11 +229,11 @@ fn a_person_sees_the_setting_and_what_came_of_it() {
     let lines = b"/set temperature 0\r/set max_tokens 60\r/set guess on\r/set guess\r/info\r/raw abcabcabcabcabcabc\r\
                   /set guess off\r/raw abcabcabcabcabcabc\r/info\r/set guess 8\r";
     let (shown, _) = Board::new(vec![("tiny.gguf", tiny())], vec![Step::Type(lines)]).play();
-    assert!(shown.contains("guess           7"), "{shown}");
-    assert!(shown.contains("guess    up to 7 tokens"), "{shown}");
-    assert!(shown.contains("guess    off"), "{shown}");
+    assert!(shown.contains("speculate       7"), "{shown}");
+    assert!(shown.contains("speculate up to 7 draft tokens"), "{shown}");
+    assert!(shown.contains("speculate off"), "{shown}");
     assert!(
-        shown.contains("guess cannot be \"8\": it takes off, on, or a whole number up to 7"),
+        shown.contains("speculate cannot be \"8\": it takes off, on, or a whole number up to 7"),
         "{shown}"
     );
     let answers: Vec<&str> = shown

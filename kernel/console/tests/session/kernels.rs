@@ -42,8 +42,8 @@ fn a_generation_is_chosen_and_gives_its_bits() {
         [&json!(2), &json!(0)],
         "what has other bits is worked in anew"
     );
-    assert_eq!(find("bench")["kernels"], "plain");
-    assert_eq!(find("info")["settings"]["kernels"], "plain");
+    assert_eq!(find("bench")["kernels"], "dequantize");
+    assert_eq!(find("info")["settings"]["kernels"], "dequantize");
     assert_eq!(find("error")["code"], "bad_value");
     let setting = events.iter().find(|event| event["id"] == 9);
     assert_eq!(setting.expect("an answer")["effect"], "now");
@@ -87,7 +87,7 @@ fn every_generation_is_measured_on_every_weight_type() {
         );
         assert!(record["mean_gb_per_s"].as_f64() > Some(0.0), "{record}");
         assert_eq!(
-            record["speedup_over_scalar"], 1.0,
+            record["speedup_over_reference"], 1.0,
             "the clock of the script: {record}"
         );
         assert!(record["compared_values"].as_u64() > Some(0), "{record}");
@@ -103,7 +103,7 @@ fn every_generation_is_measured_on_every_weight_type() {
     for format in formats {
         for tokens in [1, 4] {
             let [scalar, plain, tuned] =
-                ["scalar", "plain", "tuned"].map(|kernels| error(format, kernels, tokens));
+                ["reference", "dequantize", "int8"].map(|kernels| error(format, kernels, tokens));
             assert_eq!(scalar, tuned, "{format}");
             assert!(plain < 1e-6, "{format}: {plain:e}");
             let is_float = format == "F32";
@@ -130,9 +130,9 @@ fn a_person_sees_ratios_and_errors() {
         vec![Step::Type(b"/set kernels plain\r/info\r/kernels 2\r")],
     );
     let (shown, _) = board.play();
-    assert!(shown.contains("kernels  plain"), "{shown}");
+    assert!(shown.contains("kernels  dequantize"), "{shown}");
     assert!(shown.contains("token_embd Q8_0, 512 x "), "{shown}");
-    for generation in ["scalar", "plain ", "tuned "] {
+    for generation in ["reference ", "dequantize", "int8      "] {
         let line = format!("\n{generation}  4 tokens  1 core   ");
         assert!(shown.contains(&line), "{shown}");
     }

@@ -6,7 +6,7 @@ mod kernels;
 mod perplexity;
 
 use bench_board::{Board, Step};
-use console::session::Exit;
+use console::Exit;
 use ops::GgmlType;
 use pilm::synth::{self, Shape};
 use proptest::prelude::*;
@@ -337,7 +337,7 @@ fn measurements_keep_every_sample_and_end_once() {
         );
         assert_eq!(record["reused_tokens"], 0);
         assert_eq!(record["model"], "tiny.gguf");
-        assert_eq!(record["kernels"], "tuned");
+        assert_eq!(record["kernels"], "int8");
         assert!(record["tokens_per_s"].as_f64() > Some(0.0), "{record}");
     }
     assert_eq!(of(1, "done").len(), 1);

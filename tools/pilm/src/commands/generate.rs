@@ -3,13 +3,13 @@
 use std::time::Instant;
 
 use anyhow::{Context, Result, ensure};
-use console::Utf8Stream;
 use llm::chat::{Message, Role};
 use llm::engine::LoadOptions;
 use llm::lookup::Lookup;
 use llm::sampler::{Sampler, Settings};
 use llm::tokenizer::TokenId;
 use pilm::session::Session;
+use session::Utf8Stream;
 
 use super::model::{KernelsArgs, ModelArgs, with_session};
 
