@@ -1,0 +1,63 @@
+//! Events as lines: what is written reads back, and no line can steer a terminal.
+
+mod samples;
+
+use proptest::prelude::*;
+use protocol::event::{Line, Token};
+use protocol::{Event, Id, json};
+
+fn line(id: &Id, event: &Event<'_>) -> String {
+    let mut line = String::new();
+    json::write(&mut line, id, event).expect("a String takes everything");
+    line
+}
+
+#[test]
+fn every_event_reads_back() {
+    for event in samples::events() {
+        let id = Id::Text("a".into());
+        let written = line(&id, &event);
+        let read: Line<'_> =
+            serde_json::from_str(&written).unwrap_or_else(|error| panic!("{written}: {error}"));
+        assert_eq!(line(&read.id, &read.event), written);
+    }
+}
+
+#[test]
+fn notices_for_people_have_no_line() {
+    let mut out = String::new();
+    let notice = Event::Notice("a".into());
+    assert!(json::write(&mut out, &Id::None, &notice).is_err());
+}
+
+#[test]
+fn numbers_that_json_lacks_are_null() {
+    let mut out = String::new();
+    json::value(&mut out, &[f32::NAN, f32::INFINITY, -0.5, 1.0, 1e-7])
+        .expect("a String takes everything");
+    assert_eq!(out, "[null,null,-0.5,1,0.0000001]");
+}
+
+proptest! {
+    #[test]
+    fn strings_and_numbers_read_back(s in any::<String>(), id in any::<i64>(), x in any::<f32>(), y in any::<f64>()) {
+        let token = Token { token: 1, text: s.as_str().into(), thinking: false };
+        let written = line(&Id::Number(id), &Event::Token(token));
+        prop_assert!(!written.bytes().any(|b| b < 0x20 || b == 0x7F), "one line, nothing a terminal acts on");
+        let value: serde_json::Value = serde_json::from_str(&written).expect("JSON");
+        prop_assert_eq!(value["text"].as_str(), Some(s.as_str()));
+        prop_assert_eq!(value["id"].as_i64(), Some(id));
+
+        let mut numbers = String::new();
+        json::value(&mut numbers, &(x, y)).expect("a String takes everything");
+        let value: serde_json::Value = serde_json::from_str(&numbers).expect("JSON");
+        if x.is_finite() {
+            prop_assert_eq!(value[0].as_f64().map(|v| v as f32), Some(x));
+        }
+        if y.is_finite() {
+            // The reader of this test rounds, by a step of the smallest numbers too.
+            let step = (y.abs() * 1e-15).max(f64::from_bits(2));
+            prop_assert!((value[1].as_f64().unwrap_or(f64::NAN) - y).abs() <= step);
+        }
+    }
+}

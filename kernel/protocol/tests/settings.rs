@@ -1,0 +1,127 @@
+//! Settings: their words, their ranges, and where they come from.
+
+use protocol::settings::{KvType, SettingError};
+use protocol::{Setting, Settings};
+
+#[test]
+fn every_setting_reads_back_what_it_shows() {
+    let settings = Settings {
+        system: Some("be brief".into()),
+        model: Some("a b.gguf".into()),
+        seed: Some(5),
+        speculate: 3,
+        baud: Some(9600),
+        ..Settings::default()
+    };
+    for settings in [settings, Settings::default()] {
+        for &setting in Setting::ALL {
+            let mut text = String::new();
+            settings
+                .show(setting, &mut text)
+                .expect("a String takes everything");
+            if text == "-" {
+                continue;
+            }
+            let mut again = settings.clone();
+            assert_eq!(again.set(setting.key(), &text), Ok(setting), "{text}");
+            assert_eq!(again, settings, "{}", setting.key());
+        }
+    }
+}
+
+#[test]
+fn values_out_of_range_change_nothing() {
+    let mut settings = Settings::default();
+    for (key, value) in [
+        ("temperature", "-1"),
+        ("temperature", "NaN"),
+        ("temperature", "hot"),
+        ("top_p", "0"),
+        ("top_k", "-3"),
+        ("cores", "5"),
+        ("cores", "0"),
+        ("seed", "x"),
+        ("kv", "f64"),
+        ("kernels", "fast"),
+        ("stats", "maybe"),
+        ("baud", "300"),
+        ("max_tokens", "0"),
+        ("speculate", "8"),
+        ("guess", "-1"),
+        ("guess", "some"),
+    ] {
+        let error = settings.set(key, value).expect_err(key);
+        assert!(matches!(error, SettingError::BadValue { .. }), "{error}");
+    }
+    assert!(matches!(
+        settings.set("heat", "1"),
+        Err(SettingError::Unknown { .. })
+    ));
+    assert_eq!(settings, Settings::default());
+}
+
+#[test]
+fn speculation_is_a_number_or_a_word_under_both_names() {
+    let mut settings = Settings::default();
+    for (word, n) in [
+        ("on", 7),
+        ("3", 3),
+        ("1", 1),
+        ("off", 0),
+        ("yes", 7),
+        ("0", 0),
+    ] {
+        for key in ["speculate", "guess", "GUESS"] {
+            assert_eq!(settings.set(key, word), Ok(Setting::Speculate));
+            assert_eq!(settings.speculate, n, "{word}");
+        }
+    }
+}
+
+#[test]
+fn kernel_sets_keep_their_old_words() {
+    for (old, new) in [
+        ("scalar", "reference"),
+        ("plain", "dequantize"),
+        ("tuned", "int8"),
+    ] {
+        let [of_old, of_new] = [old, new].map(|word| {
+            let mut settings = Settings::default();
+            settings.set("kernels", word).expect(word);
+            settings
+        });
+        assert_eq!(of_old, of_new);
+        assert_eq!(of_new.kernels.name(), new);
+    }
+}
+
+#[test]
+fn the_command_line_of_a_pi_is_full_of_other_words() {
+    let mut settings = Settings::default();
+    let mut errors = Vec::new();
+    settings.apply_command_line(
+        "coherent_pool=1M snd_bcm2835.enable_hdmi=1 pilm.cores=2 pilm.system=\"You are brief.\" pilm.quiet \
+         pilm.nonsense=1 console=ttyS0,115200\0",
+        &mut |error| errors.push(error),
+    );
+    assert_eq!(settings.cores, Some(2));
+    assert_eq!(settings.system.as_deref(), Some("You are brief."));
+    assert!(settings.quiet);
+    let key = "nonsense".into();
+    assert_eq!(errors, [SettingError::Unknown { key }]);
+}
+
+#[test]
+fn a_file_written_on_windows() {
+    let mut settings = Settings::default();
+    let mut errors = Vec::new();
+    settings.apply_file(
+        "\u{FEFF}# PiLM\r\nmodel = Smol LM.gguf\r\n\r\nTop-K=5\r\nkv = F16\r\nsystem =\r\nwhat is this\r\n",
+        &mut |error| errors.push(error),
+    );
+    assert_eq!(settings.model.as_deref(), Some("Smol LM.gguf"));
+    assert_eq!(settings.top_k, 5);
+    assert_eq!(settings.kv, Some(KvType::F16));
+    assert_eq!(settings.system.as_deref(), Some(""));
+    assert_eq!(errors, [SettingError::NoEquals { line: 7 }]);
+}
