@@ -27,6 +27,6 @@ mod shell;
 
 pub use model::Model;
 pub use platform::{
-    BoardFacts, Concern, CoreCounts, Health, MAX_CORES, ModelFile, Phase, Platform, Serial, Window,
+    BoardFacts, CoreCounts, Health, MAX_CORES, ModelFile, Phase, Platform, Serial, Window,
 };
 pub use shell::{Exit, run};

@@ -9,38 +9,23 @@ use crate::settings::{Setting, Settings};
 use alloc::string::String;
 use core::fmt;
 use llm::engine::LoadTimes;
+use llm::model_file;
 
 /// A loaded model in facts.
 #[derive(Debug, Clone, PartialEq, Default)]
 pub struct ModelFacts {
     /// The file's name.
     pub file: String,
-    /// The model's own name.
-    pub name: Option<String>,
-    /// Its architecture.
-    pub architecture: &'static str,
-    /// Types of its matrices, the largest share first.
-    pub format: String,
-    /// Number of weights.
-    pub parameters: u64,
-    /// Bytes of all tensors.
-    pub tensor_bytes: u64,
-    /// Bytes of tensors that one decoded token reads.
-    pub bytes_per_token: u64,
+    /// What the file's header says.
+    pub header: model_file::ModelFacts,
     /// Tokens of the context.
     pub context_len: usize,
-    /// Tokens that the model was trained for.
-    pub trained_len: usize,
     /// Type of the KV cache.
     pub kv: &'static str,
-    /// Layers times KV heads: pieces of attention that the cores share out.
-    pub attention_pieces: usize,
     /// The chat template's family.
     pub template: Option<&'static str>,
     /// The tokenizer's kind.
     pub tokenizer: &'static str,
-    /// Number of token ids.
-    pub vocab_size: usize,
     /// Bytes read from the card.
     pub load_bytes: u64,
     /// Time of the load.
@@ -54,19 +39,19 @@ impl ModelFacts {
     pub(super) fn write(&self, object: &mut Object<'_>, used: usize) {
         object
             .field("file", self.file.as_str())
-            .field("name", self.name.as_deref())
-            .field("architecture", self.architecture)
-            .field("format", self.format.as_str())
-            .field("parameters", self.parameters)
-            .field("tensor_bytes", self.tensor_bytes)
-            .field("bytes_per_token", self.bytes_per_token)
+            .field("name", self.header.name.as_deref())
+            .field("architecture", self.header.architecture)
+            .field("format", self.header.format.as_str())
+            .field("parameters", self.header.parameters)
+            .field("tensor_bytes", self.header.tensor_bytes)
+            .field("bytes_per_token", self.header.bytes_per_token)
             .field("context_len", self.context_len)
             .field("context_used", used)
-            .field("trained_len", self.trained_len)
+            .field("trained_len", self.header.trained_len)
             .field("kv", self.kv)
             .field("template", self.template)
             .field("tokenizer", self.tokenizer)
-            .field("vocab_size", self.vocab_size)
+            .field("vocab_size", self.header.vocab_size)
             .field("load_bytes", self.load_bytes)
             .field("load_s", self.load_us as f64 / 1e6);
     }
@@ -117,10 +102,10 @@ impl ModelFacts {
                     f,
                     "{}: {}, {:.1} M weights, {} ({}), context {} in {}",
                     model.file,
-                    model.architecture,
-                    model.parameters as f64 / 1e6,
-                    model.format,
-                    Size(model.tensor_bytes),
+                    model.header.architecture,
+                    model.header.parameters as f64 / 1e6,
+                    model.header.format,
+                    Size(model.header.tensor_bytes),
                     model.context_len,
                     model.kv
                 )
@@ -173,7 +158,7 @@ pub(super) fn show(
         ),
         Some((model, used)) => {
             say!(screen, "model    {}", model.summary());
-            if let Some(name) = &model.name {
+            if let Some(name) = &model.header.name {
                 // It comes from the file, which must not steer the terminal.
                 let name = name.replace(char::is_control, "\u{FFFD}");
                 say!(screen, "name     {name}");
@@ -181,11 +166,11 @@ pub(super) fn show(
             say!(
                 screen,
                 "reads    {} of tensors per token",
-                Size(model.bytes_per_token)
+                Size(model.header.bytes_per_token)
             );
             say!(screen, "kernels  {}", settings.kernels);
             say!(screen, "load     {}", model.load_line(facts.emulated));
-            say!(screen, "trained  for {} tokens", model.trained_len);
+            say!(screen, "trained  for {} tokens", model.header.trained_len);
             say!(
                 screen,
                 "chat     {}",
@@ -197,7 +182,7 @@ pub(super) fn show(
                 screen,
                 "tokens   {}, {} ids",
                 model.tokenizer,
-                model.vocab_size
+                model.header.vocab_size
             );
             say!(
                 screen,

@@ -3,7 +3,7 @@
 use super::banner;
 use super::events::Events;
 use super::info::ModelFacts;
-use super::platform::{Concern, ModelFile, Platform};
+use super::platform::{ModelFile, Platform};
 use super::screen::{Size, say};
 use super::seat::Seat;
 use super::shell::{Asked, Shell};
@@ -15,11 +15,9 @@ use core::cell::Cell;
 use core::fmt::{self, Write};
 use llm::chat::Family;
 use llm::engine::{Engine, LoadError, LoadOptions};
-use llm::gguf::{Gguf, read_header};
 use llm::kv_cache::KvType;
-use llm::models::read_config;
+use llm::model_file;
 use llm::source::ModelSource;
-use ops::GgmlType;
 use ops::arena::{Arena, Line};
 
 /// Time between two signs of progress.
@@ -34,10 +32,21 @@ pub(super) enum FindError<E> {
     /// More than one file has a name like this.
     Ambiguous { name: String, files: Vec<ModelFile> },
     /// The file is no model that can run here.
-    Unusable { file: String, error: LoadError },
+    Unusable { file: String, error: LoadError<E> },
 }
 
 impl<E> FindError<E> {
+    /// What kept `file` from being loaded.
+    fn of(file: &str, error: LoadError<E>) -> Self {
+        match error {
+            LoadError::Source(error) => Self::Card(error),
+            error => Self::Unusable {
+                file: file.to_string(),
+                error,
+            },
+        }
+    }
+
     /// The `code` of the error event.
     pub(super) fn code(&self) -> &'static str {
         match self {
@@ -103,40 +112,40 @@ fn pick<E>(name: &str, files: Vec<ModelFile>) -> Result<String, FindError<E>> {
     }
 }
 
-/// Finds the file meant by `name` and reads its header: a model that cannot run is refused while the one
-/// before is still there.
+/// A model file that is open, and its name.
+pub(super) struct Opened<'p, P: Platform + 'p> {
+    name: String,
+    model: model_file::ModelFile<P::Source<'p>>,
+}
+
+/// Opens the file meant by `name`: a model that cannot run is refused while the one before is still there.
 ///
 /// # Errors
 /// [`FindError`].
-pub(super) fn find<P: Platform>(
-    platform: &P,
+pub(super) fn open<'p, P: Platform>(
+    platform: &'p P,
     name: &str,
-) -> Result<String, FindError<P::CardError>> {
+) -> Result<Opened<'p, P>, FindError<P::CardError>> {
     let files = platform.models().map_err(FindError::Card)?;
-    let file = pick(name, files)?;
-    let mut described = Ok(ModelFacts::default());
-    let read = platform.read_model(&file, &mut |source| {
-        described = describe(source, &file);
-        Concern::Pieces
-    });
-    match (read, described) {
-        (Err(error), _) => Err(FindError::Card(error)),
-        (Ok(()), Err(error)) => Err(FindError::Unusable { file, error }),
-        (Ok(()), Ok(_)) => Ok(file),
+    let name = pick(name, files)?;
+    let source = platform.open_model(&name).map_err(FindError::Card)?;
+    match model_file::ModelFile::open(source) {
+        Ok(model) => Ok(Opened { name, model }),
+        Err(error) => Err(FindError::of(&name, error)),
     }
 }
 
 /// The model to start with: the one that is set, or the only one. What stands in the way is said.
-pub(super) fn first<P: Platform>(shell: &Shell<'_, P>) -> Option<String> {
+pub(super) fn first<'p, P: Platform>(shell: &Shell<'p, P>) -> Option<Opened<'p, P>> {
     if let Some(name) = &shell.settings.model {
-        match find(shell.platform, name) {
-            Ok(name) => return Some(name),
-            Err(error) => say!(shell.screen, "{error}"),
-        }
-        return None;
+        return open(shell.platform, name)
+            .inspect_err(|error| say!(shell.screen, "{error}"))
+            .ok();
     }
     match shell.platform.models() {
-        Ok(files) if files.len() == 1 => files.into_iter().next().map(|file| file.name),
+        Ok(files) if files.len() == 1 => open(shell.platform, &files[0].name)
+            .inspect_err(|error| report(shell, error, &Asked::Start))
+            .ok(),
         Ok(files) if files.is_empty() => {
             say!(
                 shell.screen,
@@ -159,63 +168,26 @@ pub(super) fn first<P: Platform>(shell: &Shell<'_, P>) -> Option<String> {
     }
 }
 
-/// What the header of a model file says.
-fn describe(source: &mut dyn ModelSource, file: &str) -> Result<ModelFacts, LoadError> {
-    let header = read_header(source)?;
-    let gguf = Gguf::parse(&header, source.len_bytes())?;
-    let config = read_config(&gguf)?;
-    let matrices = || gguf.tensors().filter(|tensor| tensor.rows() > 1);
-    Ok(ModelFacts {
-        file: file.to_string(),
-        name: gguf.optional_str("general.name")?.map(String::from),
-        architecture: config.architecture,
-        format: type_mix(matrices().map(|tensor| (tensor.ggml_type, tensor.len_bytes))),
-        parameters: gguf.tensors().map(|tensor| tensor.n_elements()).sum(),
-        tensor_bytes: gguf.tensors().map(|tensor| tensor.len_bytes).sum(),
-        bytes_per_token: gguf.bytes_per_token(),
-        trained_len: config.max_seq_len,
-        attention_pieces: config.n_layers * config.n_kv_heads,
-        vocab_size: config.vocab_size,
-        ..ModelFacts::default()
-    })
-}
-
-/// The names of the matrices' types, the largest share first.
-fn type_mix(matrices: impl Iterator<Item = (GgmlType, u64)>) -> String {
-    let mut types: Vec<(GgmlType, u64)> = Vec::new();
-    for (ggml_type, bytes) in matrices {
-        match types.iter_mut().find(|(known, _)| *known == ggml_type) {
-            Some((_, sum)) => *sum += bytes,
-            None => types.push((ggml_type, bytes)),
-        }
-    }
-    types.sort_by_key(|&(_, bytes)| core::cmp::Reverse(bytes));
-    let mut text = String::new();
-    for (index, (ggml_type, _)) in types.iter().enumerate() {
-        let plus = if index > 0 { " + " } else { "" };
-        // A String takes everything.
-        let _ = write!(text, "{plus}{ggml_type}");
-    }
-    text
-}
-
 /// Loads a model file into `ram` and tells who asked for it.
 pub(super) fn load<'e, P: Platform>(
     shell: &Shell<'_, P>,
     ram: &'e mut [Line],
-    file: &str,
+    mut file: Opened<'_, P>,
     asked: &Asked,
 ) -> Option<Seat<'e>> {
+    let name = file.name.clone();
     let progress = Progress {
         shell,
-        file,
+        file: &name,
         asked,
         shown_at_us: Cell::new(shell.platform.now_us()),
         is_shown: Cell::new(false),
     };
-    match open(shell, ram, file, &progress) {
+    let seat = sit_down(shell, ram, &mut file, &progress);
+    let seat = finish(file, seat);
+    progress.end();
+    match seat {
         Ok(seat) => {
-            progress.end();
             match asked {
                 Asked::Program(id) => {
                     let events = Events::new(shell.screen, id);
@@ -236,65 +208,45 @@ pub(super) fn load<'e, P: Platform>(
             Some(seat)
         }
         Err(error) => {
-            progress.end();
-            match asked {
-                Asked::Program(id) => Events::new(shell.screen, id).error(error.code(), error),
-                Asked::Start | Asked::Person => {
-                    say!(shell.screen, "{error}");
-                    say!(
-                        shell.screen,
-                        "no model is loaded; /models lists those on the card"
-                    );
-                }
-            }
+            report(shell, &error, asked);
             None
         }
     }
 }
 
-fn open<'e, P: Platform>(
-    shell: &Shell<'_, P>,
-    ram: &'e mut [Line],
-    file: &str,
-    progress: &Progress<'_, '_, P>,
-) -> Result<Seat<'e>, FindError<P::CardError>> {
-    let mut ram = Some(ram);
-    let mut seat = None;
-    let read = shell.platform.read_model(file, &mut |source| {
-        seat = ram
-            .take()
-            .map(|ram| sit_down(shell, ram, source, file, progress));
-        match &seat {
-            Some(Ok(_) | Err(LoadError::BadScale { .. } | LoadError::NotFinite { .. })) => {
-                Concern::Whole
-            }
-            _ => Concern::Pieces,
+/// Says why no model is loaded.
+fn report<P: Platform>(shell: &Shell<'_, P>, error: &FindError<P::CardError>, asked: &Asked) {
+    match asked {
+        Asked::Program(id) => Events::new(shell.screen, id).error(error.code(), error),
+        Asked::Start | Asked::Person => {
+            say!(shell.screen, "{error}");
+            say!(
+                shell.screen,
+                "no model is loaded; /models lists those on the card"
+            );
         }
-    });
-    match (read, seat) {
-        (Err(error), _) => Err(FindError::Card(error)),
-        (Ok(()), Some(Ok(seat))) => Ok(seat),
-        (Ok(()), Some(Err(error))) => Err(FindError::Unusable {
-            file: file.to_string(),
-            error,
-        }),
-        (Ok(()), None) => Err(FindError::NoSuchModel {
-            name: file.to_string(),
-            files: Vec::new(),
-        }),
     }
+}
+
+/// Compares the checksum of a file that was loaded, or whose data stopped the load.
+fn finish<T, P: Platform>(
+    file: Opened<'_, P>,
+    loaded: Result<T, LoadError<P::CardError>>,
+) -> Result<T, FindError<P::CardError>> {
+    if loaded.as_ref().err().is_none_or(LoadError::is_in_data) {
+        file.model.finish().map_err(FindError::Card)?;
+    }
+    loaded.map_err(|error| FindError::of(&file.name, error))
 }
 
 fn sit_down<'e, P: Platform>(
     shell: &Shell<'_, P>,
     ram: &'e mut [Line],
-    source: &mut dyn ModelSource,
-    file: &str,
+    file: &mut Opened<'_, P>,
     progress: &Progress<'_, '_, P>,
-) -> Result<Seat<'e>, LoadError> {
+) -> Result<Seat<'e>, LoadError<P::CardError>> {
     let platform = shell.platform;
     let started = platform.now_us();
-    let facts = describe(source, file)?;
     let options = LoadOptions {
         context_len: shell.settings.context,
         kv_type: shell.settings.kv.map(|kv| match kv {
@@ -314,7 +266,7 @@ fn sit_down<'e, P: Platform>(
     };
     platform.set_read_only(memory.clone(), false);
     let engine = Engine::load(
-        source,
+        &mut file.model,
         Arena::new(ram),
         &options,
         cores,
@@ -327,14 +279,15 @@ fn sit_down<'e, P: Platform>(
     platform.set_read_only(memory.start..weights_end, true);
     let family = engine.chat().family();
     let facts = ModelFacts {
+        file: file.name.clone(),
+        header: file.model.facts().clone(),
         context_len: engine.context_len(),
         kv: engine.kv_type().name(),
         template: (family != Family::Raw).then(|| family.name()),
         tokenizer: engine.tokenizer().description(),
-        load_bytes: source.len_bytes(),
+        load_bytes: file.model.source().len_bytes(),
         load_us: platform.now_us().saturating_sub(started),
         load_times: engine.load_times(),
-        ..facts
     };
     Ok(Seat::new(Box::new(engine), facts))
 }

@@ -17,14 +17,14 @@ use alloc::vec::Vec;
 use llm::tokenizer::TokenId;
 use ops::arena::Line;
 
-impl<P: Platform> Shell<'_, P> {
+impl<'p, P: Platform> Shell<'p, P> {
     /// Answers a line.
     pub(super) fn person(
         &mut self,
         line: &str,
         seat: Option<&mut Seat<'_>>,
         scratch: &mut [Line],
-    ) -> Option<Next> {
+    ) -> Option<Next<'p, P>> {
         match command::parse(line) {
             Ok(command::Line::Blank) => None,
             Ok(command::Line::Text(text)) => {
@@ -51,7 +51,7 @@ impl<P: Platform> Shell<'_, P> {
         command: Command<'_>,
         seat: Option<&mut Seat<'_>>,
         scratch: &mut [Line],
-    ) -> Option<Next> {
+    ) -> Option<Next<'p, P>> {
         match command {
             Command::Help => self.help(),
             Command::Info => {
@@ -106,10 +106,10 @@ impl<P: Platform> Shell<'_, P> {
             },
             Command::Set(Some((key, Some(value)))) => self.set(key, value, seat),
             Command::Models => self.list_models(seat.as_deref()),
-            Command::Load(name) => match load::find(self.platform, name) {
-                Ok(name) => {
+            Command::Load(name) => match load::open(self.platform, name) {
+                Ok(file) => {
                     return Some(Next::Load {
-                        name,
+                        file,
                         asked: Asked::Person,
                     });
                 }

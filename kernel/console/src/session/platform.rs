@@ -4,7 +4,7 @@
 
 use alloc::string::String;
 use alloc::vec::Vec;
-use core::fmt;
+use core::error;
 use llm::engine::Timer;
 use llm::source::ModelSource;
 use ops::parallel::Cores;
@@ -114,19 +114,14 @@ pub struct Window {
     pub cores: Option<[CoreCounts; MAX_CORES]>,
 }
 
-/// What of a model file matters to its reader.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Concern {
-    /// Pieces, and what they say: a header.
-    Pieces,
-    /// All of it: it is used, or something in it is no number.
-    Whole,
-}
-
 /// The machine.
 pub trait Platform {
     /// What goes wrong with the card, in one line that says what to do.
-    type CardError: fmt::Display;
+    type CardError: error::Error;
+    /// A model file that is open.
+    type Source<'p>: ModelSource<Error = Self::CardError>
+    where
+        Self: 'p;
 
     /// The serial line.
     fn serial(&self) -> &dyn Serial;
@@ -159,16 +154,11 @@ pub trait Platform {
     /// # Errors
     /// There is no card, or it cannot be read.
     fn models(&self) -> Result<Vec<ModelFile>, Self::CardError>;
-    /// Opens a model file and hands it to `read`, once.
+    /// Opens a model file.
     ///
     /// # Errors
-    /// There is no such file, or the card failed, whatever `read` made of that; or `read` has returned
-    /// [`Concern::Whole`] and the file is not what its checksum says.
-    fn read_model(
-        &self,
-        name: &str,
-        read: &mut dyn FnMut(&mut dyn ModelSource) -> Concern,
-    ) -> Result<(), Self::CardError>;
+    /// There is no such file, or the card failed.
+    fn open_model(&self, name: &str) -> Result<Self::Source<'_>, Self::CardError>;
     /// The text of `pilm.txt`, if the card has one.
     ///
     /// # Errors

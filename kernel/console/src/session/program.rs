@@ -17,14 +17,14 @@ use alloc::vec::Vec;
 use llm::tokenizer::TokenId;
 use ops::arena::Line;
 
-impl<P: Platform> Shell<'_, P> {
+impl<'p, P: Platform> Shell<'p, P> {
     /// Answers a request line.
     pub(super) fn program(
         &mut self,
         line: &[u8],
         seat: Option<&mut Seat<'_>>,
         scratch: &mut [Line],
-    ) -> Option<Next> {
+    ) -> Option<Next<'p, P>> {
         let Request { id, op } = match Request::parse(line) {
             Ok(request) => request,
             Err((id, error)) => {
@@ -64,10 +64,10 @@ impl<P: Platform> Shell<'_, P> {
                 }
                 Err(error) => events.error("card", error),
             },
-            Op::Load { name } => match load::find(self.platform, &name) {
-                Ok(name) => {
+            Op::Load { name } => match load::open(self.platform, &name) {
+                Ok(file) => {
                     return Some(Next::Load {
-                        name,
+                        file,
                         asked: Asked::Program(id),
                     });
                 }

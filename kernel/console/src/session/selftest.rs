@@ -4,13 +4,14 @@
 //! model loaded, pieces of its file are read twice, and the work of each core is counted.
 
 use super::events::Events;
-use super::platform::{Concern, Platform};
+use super::platform::Platform;
 use super::screen::say;
 use super::seat::Seat;
 use super::shell::Shell;
 use crate::json::Id;
 use alloc::vec::Vec;
 use llm::engine::EngineError;
+use llm::source::ModelSource;
 use llm::tokenizer::TokenId;
 use ops::arena::{Arena, Line, OutOfMemory};
 use ops::crc32c::Crc32c;
@@ -163,31 +164,8 @@ impl<P: Platform> Shell<'_, P> {
             error: 0.0,
             limit: 0.0,
         };
-        let read = self.platform.read_model(file, &mut |source| {
-            let len = source.len_bytes();
-            let piece = (PIECE_BYTES as u64).min(len);
-            let places: Vec<u64> = (0..PIECES)
-                .map(|i| (len - piece) * i / (PIECES - 1))
-                .collect();
-            let mut sums = [[0u32; PIECES as usize]; 2];
-            // All pieces once, then all again: nothing of a piece is left in a window by then.
-            for sums in &mut sums {
-                for (sum, &place) in sums.iter_mut().zip(&places) {
-                    let bytes = &mut buffer[..piece as usize];
-                    bytes.fill(0);
-                    if source.read_at(place, bytes).is_err() {
-                        check.error += 1.0;
-                    }
-                    let mut crc = Crc32c::new();
-                    crc.update(bytes);
-                    *sum = crc.value();
-                    check.values += piece;
-                }
-            }
-            let [first, second] = sums;
-            check.error += first.iter().zip(second).filter(|&(a, b)| *a != b).count() as f64;
-            Concern::Pieces
-        });
+        let opened = self.platform.open_model(file);
+        let read = opened.and_then(|mut source| read_twice(&mut source, buffer, &mut check));
         match read {
             Ok(()) => Some(check),
             Err(error) => {
@@ -200,6 +178,35 @@ impl<P: Platform> Shell<'_, P> {
             }
         }
     }
+}
+
+/// Reads pieces of `source` twice through `buffer`, and adds up in `check` what was read and what differs.
+fn read_twice<S: ModelSource>(
+    source: &mut S,
+    buffer: &mut [u8],
+    check: &mut Check,
+) -> Result<(), S::Error> {
+    let len = source.len_bytes();
+    let piece = (PIECE_BYTES as u64).min(len);
+    let places: Vec<u64> = (0..PIECES)
+        .map(|i| (len - piece) * i / (PIECES - 1))
+        .collect();
+    let mut sums = [[0u32; PIECES as usize]; 2];
+    // All pieces once, then all again: nothing of a piece is left in a window by then.
+    for sums in &mut sums {
+        for (sum, &place) in sums.iter_mut().zip(&places) {
+            let bytes = &mut buffer[..piece as usize];
+            bytes.fill(0);
+            source.read_at(place, bytes)?;
+            let mut crc = Crc32c::new();
+            crc.update(bytes);
+            *sum = crc.value();
+            check.values += piece;
+        }
+    }
+    let [first, second] = sums;
+    check.error += first.iter().zip(second).filter(|&(a, b)| *a != b).count() as f64;
+    Ok(())
 }
 
 /// Every kernel, to the bit and against f64.
@@ -248,7 +255,7 @@ fn balance(
     }
     seat.forget();
     let counts: Vec<_> = (0..n_cores).map(|core| seat.model.counts(core)).collect();
-    let limit = if seat.facts.attention_pieces < FEW_PIECES {
+    let limit = if seat.facts.header.attention_pieces < FEW_PIECES {
         1.0
     } else {
         BALANCE_LIMIT

@@ -3,14 +3,13 @@
 use super::banner;
 use super::events::Events;
 use super::inbox::Inbox;
-use super::load;
+use super::load::{self, Opened};
 use super::platform::Platform;
 use super::screen::{Screen, say};
 use super::seat::Seat;
 use crate::json::Id;
 use crate::line_editor::Input;
 use crate::settings::Settings;
-use alloc::string::String;
 use core::cell::RefCell;
 use ops::arena::Line;
 
@@ -31,9 +30,9 @@ pub enum Exit {
 }
 
 /// What comes after the lines that one model answered.
-pub(super) enum Next {
-    /// Load a model file; who asked for it.
-    Load { name: String, asked: Asked },
+pub(super) enum Next<'p, P: Platform + 'p> {
+    /// Load a model; who asked for it.
+    Load { file: Opened<'p, P>, asked: Asked },
     /// The end.
     Exit(Exit),
 }
@@ -93,12 +92,12 @@ pub fn run<P: Platform>(platform: &P, ram: &mut [Line]) -> Exit {
         banner::board(screen, platform.facts());
     }
     let (ram, scratch) = set_aside(ram);
-    let mut next = load::first(&shell).map(|name| (name, Asked::Start));
+    let mut next = load::first(&shell).map(|file| (file, Asked::Start));
     loop {
         // The model before is gone here, and all of the RAM is free again.
-        let seat = next.and_then(|(name, asked)| load::load(&shell, ram, &name, &asked));
+        let seat = next.and_then(|(file, asked)| load::load(&shell, ram, file, &asked));
         match shell.serve(seat, scratch) {
-            Next::Load { name, asked } => next = Some((name, asked)),
+            Next::Load { file, asked } => next = Some((file, asked)),
             Next::Exit(exit) => {
                 if !shell.settings.quiet {
                     screen.put(PASTE_MARKS_OFF);
@@ -118,8 +117,8 @@ fn set_aside(ram: &mut [Line]) -> (&mut [Line], &mut [Line]) {
     ram.split_at_mut(ram.len() - scratch)
 }
 
-impl<P: Platform> Shell<'_, P> {
-    fn serve(&mut self, mut seat: Option<Seat<'_>>, scratch: &mut [Line]) -> Next {
+impl<'p, P: Platform> Shell<'p, P> {
+    fn serve(&mut self, mut seat: Option<Seat<'_>>, scratch: &mut [Line]) -> Next<'p, P> {
         loop {
             let input = self.inbox.borrow_mut().next();
             self.report_lost();
