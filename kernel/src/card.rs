@@ -5,25 +5,25 @@
 
 mod controller;
 mod error;
+mod file;
 
 use alloc::boxed::Box;
 use alloc::vec::Vec;
 use core::fmt;
 
-use console::session::Concern;
 use drivers::mmio::Mmio;
 use drivers::property::ClockId;
 use drivers::sd::adma::Table;
 use drivers::sd::host::Transfer;
 use drivers::sd::registers::Block;
 use drivers::sd::{CardError, Sdhci};
-use llm::checked::{Checked, parse_checksum};
-use llm::source::{ModelSource, SourceError};
-use storage::{Entry, File, Layout, Volume};
+use llm::checked::parse_checksum;
+use storage::{Entry, Layout, Volume};
 
 use crate::clock::Clock;
 use controller::{CardBlocks, Controller, Supply, start};
 pub use error::Error;
+pub use file::CardFile;
 
 /// Initialisations of a card that answers but fails: contacts bounce when a card is pushed in.
 const TRIES: usize = 3;
@@ -121,56 +121,6 @@ impl Slot {
         self.unless_it_failed(models)
     }
 
-    /// Lets `read` read the model `name`, and compares its checksum if there is one on the card and
-    /// `read` is concerned with the whole file.
-    pub fn read_model(
-        &mut self,
-        name: &str,
-        read: &mut dyn FnMut(&mut dyn ModelSource) -> Concern,
-    ) -> Result<(), Error> {
-        let result = self.read_and_compare(name, read);
-        self.unless_it_failed(result)
-    }
-
-    fn read_and_compare(
-        &mut self,
-        name: &str,
-        read: &mut dyn FnMut(&mut dyn ModelSource) -> Concern,
-    ) -> Result<(), Error> {
-        let expected = self.checksum_of(name)?;
-        let volume = self.volume()?;
-        let file = volume.open(name)?;
-        let mut source = CardFile {
-            volume,
-            file,
-            error: None,
-        };
-        let found = match expected {
-            None => {
-                read(&mut source);
-                None
-            }
-            Some(_) => {
-                let mut checked = Checked::new(&mut source);
-                match read(&mut checked) {
-                    Concern::Whole => checked.finish().ok(),
-                    Concern::Pieces => None,
-                }
-            }
-        };
-        if let Some(error) = source.error {
-            return Err(error);
-        }
-        match (expected, found) {
-            (Some(expected), Some(found)) if expected != found => Err(Error::Checksum {
-                name: source.file.name().into(),
-                expected,
-                found,
-            }),
-            _ => Ok(()),
-        }
-    }
-
     /// What `<name>.crc32c` says, if it is there.
     fn checksum_of(&mut self, name: &str) -> Result<Option<u32>, Error> {
         let name = alloc::format!("{name}.crc32c");
@@ -203,33 +153,6 @@ impl Slot {
         let mut bytes = alloc::vec![0; file.len_bytes() as usize];
         volume.read_at(&file, 0, &mut bytes)?;
         Ok(bytes)
-    }
-}
-
-/// An open file of the card: where a model comes from.
-struct CardFile<'a> {
-    volume: &'a mut Volume<CardBlocks>,
-    file: File,
-    /// The whole story of the last read that failed; a [`SourceError`] has only a phrase of it.
-    error: Option<Error>,
-}
-
-impl ModelSource for CardFile<'_> {
-    fn len_bytes(&self) -> u64 {
-        self.file.len_bytes()
-    }
-
-    fn read_at(&mut self, offset: u64, buf: &mut [u8]) -> Result<(), SourceError> {
-        self.volume
-            .read_at(&self.file, offset, buf)
-            .map_err(|error| {
-                let what = match error {
-                    storage::Error::PastEnd { .. } => "past the end of the file",
-                    _ => "the SD card failed",
-                };
-                self.error = Some(error.into());
-                SourceError { what, offset }
-            })
     }
 }
 

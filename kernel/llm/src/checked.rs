@@ -38,6 +38,11 @@ impl<S: ModelSource> Checked<S> {
         }
     }
 
+    /// What is watched.
+    pub fn source(&self) -> &S {
+        &self.source
+    }
+
     /// Bytes of the file that have not been read yet.
     pub fn unread_bytes(&self) -> u64 {
         let read: u64 = self.pieces.iter().map(|p| p.end - p.start).sum();

@@ -6,15 +6,14 @@ use core::cell::RefCell;
 use core::ops::Range;
 
 use boot::{hint, layout};
-use console::session::{self, BoardFacts, Concern, Health, ModelFile, Phase};
+use console::session::{self, BoardFacts, Health, ModelFile, Phase};
 use drivers::clock::Clock as _;
 use drivers::pl011;
 use drivers::property::ClockId;
 use llm::engine::Timer;
-use llm::source::ModelSource;
 use ops::parallel::Cores;
 
-use crate::card::{self, Slot};
+use crate::card::{self, CardFile, Slot};
 use crate::clock::Clock;
 use crate::core_pool::CorePool;
 use crate::info::{self, BoardInfo};
@@ -106,6 +105,7 @@ impl session::Serial for Line {
 
 impl session::Platform for Machine {
     type CardError = card::Error;
+    type Source<'p> = CardFile<'p>;
 
     fn serial(&self) -> &dyn session::Serial {
         &self.line
@@ -164,12 +164,8 @@ impl session::Platform for Machine {
         Ok(files.collect())
     }
 
-    fn read_model(
-        &self,
-        name: &str,
-        read: &mut dyn FnMut(&mut dyn ModelSource) -> Concern,
-    ) -> Result<(), card::Error> {
-        self.slot.borrow_mut().read_model(name, read)
+    fn open_model(&self, name: &str) -> Result<CardFile<'_>, card::Error> {
+        CardFile::open(self.slot.borrow_mut(), name)
     }
 
     fn options_file(&self) -> Result<Option<String>, card::Error> {
