@@ -6,12 +6,14 @@ use core::cell::RefCell;
 use core::ops::Range;
 
 use boot::{hint, layout};
-use console::session::{self, BoardFacts, Health, ModelFile, Phase};
 use drivers::clock::Clock as _;
 use drivers::pl011;
 use drivers::property::ClockId;
 use llm::engine::Timer;
 use ops::parallel::Cores;
+use protocol::event::Phase;
+use protocol::facts::{BoardFacts, Health, Stack};
+use session::machine::{ModelEntry, Window};
 
 use crate::card::{self, CardFile, Slot};
 use crate::clock::Clock;
@@ -60,7 +62,7 @@ fn facts(board: &BoardInfo, cores: &CorePool) -> BoardFacts {
     let missing = layout::N_CORES - cores.n_alive();
     BoardFacts {
         version: alloc::format!("{} ({commit})", env!("CARGO_PKG_VERSION")),
-        board: board.model().to_string(),
+        name: board.model().to_string(),
         revision: board.revision.unwrap_or(0),
         ram_bytes: board.ram.iter().map(|range| range.end - range.start).sum(),
         cores: cores.n_alive(),
@@ -81,7 +83,7 @@ fn facts(board: &BoardInfo, cores: &CorePool) -> BoardFacts {
 /// The UART as a serial line.
 struct Line(Serial);
 
-impl session::Serial for Line {
+impl console::Serial for Line {
     fn read(&self) -> Option<u8> {
         self.0.try_read()
     }
@@ -103,13 +105,9 @@ impl session::Serial for Line {
     }
 }
 
-impl session::Platform for Machine {
+impl session::Machine for Machine {
     type CardError = card::Error;
     type Source<'p> = CardFile<'p>;
-
-    fn serial(&self) -> &dyn session::Serial {
-        &self.line
-    }
 
     fn now_us(&self) -> u64 {
         Clock.now_us()
@@ -124,7 +122,7 @@ impl session::Platform for Machine {
         &self.cores
     }
 
-    fn measure(&self, work: &mut dyn FnMut()) -> session::Window {
+    fn measure(&self, work: &mut dyn FnMut()) -> Window {
         window::measure(&self.cores, work)
     }
 
@@ -137,7 +135,10 @@ impl session::Platform for Machine {
         let heap = heap::usage();
         let stacks = (0..self.cores.n_alive()).map(|core| {
             let [_, main] = layout::mapped_stacks(core);
-            (layout::stack_used_bytes(core), main.len())
+            Stack {
+                used_bytes: layout::stack_used_bytes(core),
+                bytes: main.len(),
+            }
         });
         Health {
             celsius: board.temperature_milli_c.map(|milli| milli as f32 / 1000.0),
@@ -153,11 +154,11 @@ impl session::Platform for Machine {
         Some(heap::usage().used_bytes)
     }
 
-    fn models(&self) -> Result<Vec<ModelFile>, card::Error> {
+    fn models(&self) -> Result<Vec<ModelEntry>, card::Error> {
         let mut slot = self.slot.borrow_mut();
         // Another card may be in the slot by now.
         slot.unmount();
-        let files = slot.models()?.into_iter().map(|entry| ModelFile {
+        let files = slot.models()?.into_iter().map(|entry| ModelEntry {
             name: entry.name,
             len_bytes: entry.len_bytes,
         });
@@ -168,20 +169,50 @@ impl session::Platform for Machine {
         CardFile::open(self.slot.borrow_mut(), name)
     }
 
-    fn options_file(&self) -> Result<Option<String>, card::Error> {
-        match self.slot.borrow_mut().read(OPTIONS_FILE, OPTIONS_BYTES) {
-            Ok(bytes) => Ok(Some(String::from_utf8_lossy(&bytes).into_owned())),
-            Err(card::Error::Storage(storage::Error::NotFound { .. })) => Ok(None),
-            Err(error) => Err(error),
-        }
-    }
-
     fn text_file(&self, name: &str, limit_bytes: usize) -> Result<Option<Vec<u8>>, card::Error> {
         let mut slot = self.slot.borrow_mut();
         // Another card may be in the slot by now.
         slot.unmount();
         match slot.read(name, limit_bytes) {
             Ok(bytes) => Ok(Some(bytes)),
+            Err(card::Error::Storage(storage::Error::NotFound { .. })) => Ok(None),
+            Err(error) => Err(error),
+        }
+    }
+
+    fn set_read_only(&self, addresses: Range<usize>, read_only: bool) {
+        let range = addresses.start as u64..addresses.end as u64;
+        // Arenas are whole blocks: all of them can be changed.
+        let changed = memory::set_read_only(range, read_only);
+        debug_assert_eq!(changed, Ok(()));
+    }
+
+    fn entropy(&self) -> u64 {
+        // One number from the generator; the time makes others of it.
+        self.entropy ^ Clock.now_us()
+    }
+
+    fn irqs_taken(&self) -> u32 {
+        board::irqs_taken()
+    }
+
+    fn mark(&self, phase: Phase) {
+        match phase {
+            Phase::Other => hint::idle(),
+            Phase::Prefill => hint::prefill(),
+            Phase::Decode => hint::decode(),
+        }
+    }
+}
+
+impl console::Board for Machine {
+    fn serial(&self) -> &dyn console::Serial {
+        &self.line
+    }
+
+    fn options_file(&self) -> Result<Option<String>, card::Error> {
+        match self.slot.borrow_mut().read(OPTIONS_FILE, OPTIONS_BYTES) {
+            Ok(bytes) => Ok(Some(String::from_utf8_lossy(&bytes).into_owned())),
             Err(card::Error::Storage(storage::Error::NotFound { .. })) => Ok(None),
             Err(error) => Err(error),
         }
@@ -197,32 +228,8 @@ impl session::Platform for Machine {
         board::set_baud(pl011::believable_clock_hz(reported), baud)
     }
 
-    fn set_read_only(&self, addresses: Range<usize>, read_only: bool) {
-        let range = addresses.start as u64..addresses.end as u64;
-        // Arenas are whole blocks: all of them can be changed.
-        let changed = memory::set_read_only(range, read_only);
-        debug_assert_eq!(changed, Ok(()));
-    }
-
-    fn entropy(&self) -> u64 {
-        // One number from the generator; the time makes others of it.
-        self.entropy ^ Clock.now_us()
-    }
-
     fn lost_bytes(&self) -> u32 {
         let errors = self.line.0.errors();
         errors.overruns + errors.damaged + errors.dropped
-    }
-
-    fn irqs_taken(&self) -> u32 {
-        board::irqs_taken()
-    }
-
-    fn mark(&self, phase: Phase) {
-        match phase {
-            Phase::Other => hint::idle(),
-            Phase::Prefill => hint::prefill(),
-            Phase::Decode => hint::decode(),
-        }
     }
 }

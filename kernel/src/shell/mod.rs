@@ -1,8 +1,6 @@
-//! The session with whoever is at the console: [`console::session`] on this board.
+//! The console on this board.
 
 mod machine;
-
-use console::session;
 
 use crate::panic;
 use crate::platform::Platform;
@@ -17,6 +15,6 @@ pub fn run(platform: Platform) -> ! {
         platform.command_line,
         platform.entropy,
     );
-    session::run(&machine, platform.arena);
+    console::run(&machine, platform.arena);
     panic::restart()
 }
