@@ -78,7 +78,7 @@ fn generations_are_compared_and_no_speed_is_claimed() {
     let card = Card::with_model(&Shape::llama_tied(), GgmlType::Q8_0);
     let mut pi = session(&machine(&card).append("pilm.kernels=plain"));
     let info = events(&mut pi, json!({"op": "info"}));
-    assert_eq!(info[0]["settings"]["kernels"], "plain");
+    assert_eq!(info[0]["settings"]["kernels"], "dequantize");
     let events = events(&mut pi, json!({"op": "kernels", "runs": 2}));
     let (done, records) = events.split_last().unwrap();
     assert_eq!(done["finish_reason"], "stop");
@@ -93,11 +93,11 @@ fn generations_are_compared_and_no_speed_is_claimed() {
         assert!(record.get("mean_gb_per_s").is_none(), "no speed: {record}");
         let error = record["max_relative_error"].as_f64().unwrap();
         match record["kernels"].as_str().unwrap() {
-            "plain" => assert!(error < 1e-6, "{record}"),
+            "dequantize" => assert!(error < 1e-6, "{record}"),
             _ => assert!((1e-4..2e-2).contains(&error), "{record}"),
         }
-        if record["kernels"] == "scalar" {
-            assert_eq!(record["speedup_over_scalar"], 1.0, "{record}");
+        if record["kernels"] == "reference" {
+            assert_eq!(record["speedup_over_reference"], 1.0, "{record}");
         }
     }
     let text = pi.qemu();

@@ -85,7 +85,7 @@ fn generation_leaves_the_heap_as_it_was() {
 fn answer(pi: &mut Session, request: &Value, guess: bool) -> (Vec<Value>, Value) {
     events(pi, json!({"op": "reset"}));
     let mut request = request.clone();
-    request["guess"] = json!(guess);
+    request["speculate"] = json!(guess);
     let mut events = events(pi, request);
     let done = events.pop().unwrap();
     events.iter_mut().for_each(|event| event["id"] = json!(0));
@@ -115,12 +115,12 @@ fn guesses_change_no_token_and_no_logit() {
         assert_eq!(logits.count(), 24, "one for each token");
 
         let number = |part: &str, field: &str| guessed[part][field].as_u64().unwrap();
-        n_guessed += number("usage", "guessed_tokens");
-        n_confirmed += number("usage", "confirmed_tokens");
-        let passes = 23 - number("usage", "confirmed_tokens");
+        n_guessed += number("usage", "draft_tokens");
+        n_confirmed += number("usage", "accepted_tokens");
+        let passes = 23 - number("usage", "accepted_tokens");
         assert_eq!(number("timing", "decode_passes"), passes, "{guessed}");
         assert_eq!(plain["timing"]["decode_passes"], 23, "{plain}");
-        assert_eq!(plain["usage"]["guesses"], 0, "{plain}");
+        assert_eq!(plain["usage"]["drafts"], 0, "{plain}");
         assert_eq!(guessed["heap_growth_bytes"], 0, "{guessed}");
     }
     assert!(

@@ -128,3 +128,47 @@ fn shuffled(n: usize, seed: u64) -> Vec<usize> {
     }
     order
 }
+
+#[cfg(test)]
+mod tests {
+    use super::{Samples, Turns, shuffled};
+
+    #[test]
+    fn known_figures() {
+        let mut samples = Samples::with_capacity(4);
+        for us in [4_000_000, 2_000_000, 8_000_000, 6_000_000] {
+            samples.keep(us, true);
+        }
+        samples.keep(1, false);
+        assert_eq!((samples.mean(), samples.void_runs), (5.0, 1));
+        assert!((samples.sd() - (20.0f64 / 3.0).sqrt()).abs() < 1e-12);
+        assert_eq!(
+            [0.0, 0.5, 0.75, 0.99].map(|q| samples.quantile(q)),
+            [2.0, 4.0, 6.0, 8.0]
+        );
+        assert_eq!(samples.per_second(10.0), Some(2.0));
+        assert_eq!(Samples::default().per_second(10.0), None);
+        assert_eq!(Samples::default().record().mean_s, None);
+    }
+
+    #[test]
+    fn every_number_once_and_seeds_differ() {
+        let mut order = shuffled(20, 1);
+        assert_ne!(order, shuffled(20, 2));
+        assert_eq!(order, shuffled(20, 1));
+        order.sort_unstable();
+        assert_eq!(order, (0..20).collect::<Vec<_>>());
+    }
+
+    #[test]
+    fn every_configuration_has_its_turn_in_every_round() {
+        let mut turns = Turns::new(3, 4);
+        let mut seen = [[0; 3]; 4];
+        while let Some((round, configuration)) = turns.current() {
+            seen[round][configuration] += 1;
+            turns.advance();
+        }
+        assert_eq!(seen, [[1; 3]; 4]);
+        assert_eq!(Turns::new(0, 4).current(), None);
+    }
+}

@@ -405,3 +405,27 @@ fn check(plan: &Plan, engine: &Engine<'_>, has_conversation: bool) -> Result<(),
         None => Ok(()),
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use llm::lookup::Lookup;
+    use llm::sampler;
+    use protocol::Settings;
+    use protocol::settings::MAX_DRAFT_TOKENS;
+
+    #[test]
+    fn settings_may_be_what_the_sampler_takes() {
+        for (key, range) in [
+            ("temperature", sampler::Settings::TEMPERATURE),
+            ("top_p", sampler::Settings::TOP_P),
+            ("min_p", sampler::Settings::MIN_P),
+            ("repeat_penalty", sampler::Settings::REPEAT_PENALTY),
+        ] {
+            let takes = |value: f32| Settings::default().set(key, &value.to_string()).is_ok();
+            let (start, end) = range.into_inner();
+            assert!(takes(start) && takes(end), "{key}");
+            assert!(!takes(start - 0.001) && !takes(end + 0.001), "{key}");
+        }
+        assert_eq!(MAX_DRAFT_TOKENS, Lookup::MAX_GUESS);
+    }
+}

@@ -4,7 +4,7 @@
 const MASK: &str = "#";
 
 /// Fields of events that are times or rates, beside those whose names end in `_s`.
-const TIME_FIELDS: [&str; 1] = ["speedup_over_scalar"];
+const TIME_FIELDS: [&str; 1] = ["speedup_over_reference"];
 
 /// Words after a number that make a time or a rate of it.
 const UNITS: [&str; 5] = ["s", "ms", "tok/s", "GB/s", "MB/s"];

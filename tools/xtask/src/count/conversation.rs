@@ -100,8 +100,8 @@ impl<'v> Conversation<'v> {
         let done = self
             .session
             .ask(json!({"op": "complete", "ids": ids, "max_tokens": 2,
-            "ignore_eos": true, "temperature": 0, "guess": guess}))?;
-        let guessed = number(&done, "usage", "guessed_tokens")?;
+            "ignore_eos": true, "temperature": 0, "speculate": guess}))?;
+        let guessed = number(&done, "usage", "draft_tokens")?;
         ensure!(
             guessed == guess as f64,
             "a pass with {guess} guessed tokens was wanted, not with {guessed}"
