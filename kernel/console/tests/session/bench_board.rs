@@ -1,12 +1,13 @@
 //! A board without hardware: a scripted serial line, model files in memory, one core.
 
-use console::session::{BoardFacts, Concern, Exit, Health, ModelFile, Platform, Serial, run};
+use console::session::{BoardFacts, Exit, Health, ModelFile, Platform, Serial, run};
 use llm::engine::Timer;
 use llm::source::ModelSource;
 use ops::arena::Line;
 use ops::parallel::{Cores, Serial as OneCore};
 use std::cell::{Cell, RefCell};
 use std::collections::VecDeque;
+use std::error::Error;
 use std::fmt;
 use std::sync::atomic::{AtomicU64, Ordering};
 
@@ -70,6 +71,23 @@ impl fmt::Display for NoCard {
     }
 }
 
+impl Error for NoCard {}
+
+/// A file of the card.
+pub struct CardFile<'c>(&'c [u8]);
+
+impl ModelSource for CardFile<'_> {
+    type Error = NoCard;
+
+    fn len_bytes(&self) -> u64 {
+        self.0.len_bytes()
+    }
+
+    fn read_at(&mut self, offset: u64, buf: &mut [u8]) -> Result<(), NoCard> {
+        self.0.read_at(offset, buf).map_err(|_| NoCard)
+    }
+}
+
 /// The board.
 pub struct Board {
     pub wire: Wire,
@@ -126,6 +144,7 @@ impl Board {
 
 impl Platform for Board {
     type CardError = NoCard;
+    type Source<'p> = CardFile<'p>;
 
     fn serial(&self) -> &dyn Serial {
         &self.wire
@@ -156,18 +175,10 @@ impl Platform for Board {
             })
             .collect())
     }
-    fn read_model(
-        &self,
-        name: &str,
-        read: &mut dyn FnMut(&mut dyn ModelSource) -> Concern,
-    ) -> Result<(), NoCard> {
+    fn open_model(&self, name: &str) -> Result<CardFile<'_>, NoCard> {
         let files = self.files.as_ref().ok_or(NoCard)?;
-        let (_, bytes) = files
-            .iter()
-            .find(|(known, _)| *known == name)
-            .ok_or(NoCard)?;
-        read(&mut bytes.as_slice());
-        Ok(())
+        let found = files.iter().find(|(known, _)| *known == name);
+        found.map(|(_, bytes)| CardFile(bytes)).ok_or(NoCard)
     }
     fn options_file(&self) -> Result<Option<String>, NoCard> {
         Ok(self.options.map(Into::into))

@@ -1,7 +1,6 @@
 //! `pilm chat MODEL`: the firmware's own console, with the host in place of the board.
 
 use std::cell::{Cell, OnceCell, RefCell};
-use std::fmt;
 use std::fs::File;
 use std::io::{self, IsTerminal, Read, Write};
 use std::path::{Path, PathBuf};
@@ -12,12 +11,11 @@ use std::thread;
 use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};
 
 use anyhow::{Context, Result};
-use console::session::{self, BoardFacts, Concern, Health, ModelFile, Platform, Serial};
+use console::session::{self, BoardFacts, Health, ModelFile, Platform, Serial};
 use llm::engine::Timer;
-use llm::source::ModelSource;
 use ops::arena::Line;
 use ops::parallel::Cores;
-use pilm::file_source::FileSource;
+use pilm::file_source::{FileError, FileSource};
 use pilm::threads::Threads;
 
 /// Memory beside the weights: KV cache, run state, scratch.
@@ -80,28 +78,9 @@ struct Host {
     started: Instant,
 }
 
-/// A file cannot be read.
-enum FileError {
-    Model(io::Error),
-    Text { name: String, error: io::Error },
-    TooLong { name: String, limit_bytes: usize },
-}
-
-impl fmt::Display for FileError {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match self {
-            FileError::Model(error) => write!(f, "the model file cannot be read: {error}"),
-            FileError::Text { name, error } => write!(f, "{name} cannot be read: {error}"),
-            FileError::TooLong { name, limit_bytes } => write!(
-                f,
-                "{name} has more than {limit_bytes} bytes: no more are read, shorten it"
-            ),
-        }
-    }
-}
-
 impl Platform for Host {
     type CardError = FileError;
+    type Source<'p> = FileSource;
 
     fn serial(&self) -> &dyn Serial {
         &self.line
@@ -133,13 +112,8 @@ impl Platform for Host {
         Ok(vec![self.model.clone()])
     }
 
-    fn read_model(
-        &self,
-        _name: &str,
-        read: &mut dyn FnMut(&mut dyn ModelSource) -> Concern,
-    ) -> Result<(), FileError> {
-        read(&mut FileSource::open(&self.path).map_err(FileError::Model)?);
-        Ok(())
+    fn open_model(&self, _name: &str) -> Result<FileSource, FileError> {
+        FileSource::open(&self.path).map_err(FileError::Model)
     }
 
     fn options_file(&self) -> Result<Option<String>, FileError> {

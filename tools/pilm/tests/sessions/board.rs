@@ -1,15 +1,14 @@
 //! A board without hardware: a serial line that types a script, and files in memory.
 
 use crate::script::Step;
-use console::session::{BoardFacts, Concern, Health, ModelFile, Platform, Serial, run};
+use console::session::{BoardFacts, Health, ModelFile, Platform, Serial, run};
 use llm::engine::Timer;
-use llm::source::ModelSource;
+use llm::source::PastEnd;
 use ops::arena::Line;
 use ops::parallel::Cores;
 use pilm::threads::Threads;
 use std::cell::{Cell, RefCell};
 use std::collections::VecDeque;
-use std::convert::Infallible;
 use std::sync::atomic::{AtomicU64, Ordering};
 
 /// Memory of the session.
@@ -117,7 +116,11 @@ impl<'s> Board<'s> {
 }
 
 impl Platform for Board<'_> {
-    type CardError = Infallible;
+    type CardError = PastEnd;
+    type Source<'p>
+        = &'p [u8]
+    where
+        Self: 'p;
 
     fn serial(&self) -> &dyn Serial {
         &self.wire
@@ -146,7 +149,7 @@ impl Platform for Board<'_> {
         Health::default()
     }
 
-    fn models(&self) -> Result<Vec<ModelFile>, Infallible> {
+    fn models(&self) -> Result<Vec<ModelFile>, PastEnd> {
         let file = |(name, bytes): &(&str, Vec<u8>)| ModelFile {
             name: (*name).to_owned(),
             len_bytes: bytes.len() as u64,
@@ -154,25 +157,17 @@ impl Platform for Board<'_> {
         Ok(self.models.iter().map(file).collect())
     }
 
-    fn read_model(
-        &self,
-        name: &str,
-        read: &mut dyn FnMut(&mut dyn ModelSource) -> Concern,
-    ) -> Result<(), Infallible> {
-        let (_, bytes) = self
-            .models
-            .iter()
-            .find(|(known, _)| *known == name)
-            .expect("the session opens what is listed");
-        read(&mut bytes.as_slice());
-        Ok(())
+    fn open_model(&self, name: &str) -> Result<&[u8], PastEnd> {
+        let mut models = self.models.iter();
+        let found = models.find(|(known, _)| *known == name);
+        Ok(&found.expect("the session opens what is listed").1)
     }
 
-    fn options_file(&self) -> Result<Option<String>, Infallible> {
+    fn options_file(&self) -> Result<Option<String>, PastEnd> {
         Ok(None)
     }
 
-    fn text_file(&self, name: &str, _limit_bytes: usize) -> Result<Option<Vec<u8>>, Infallible> {
+    fn text_file(&self, name: &str, _limit_bytes: usize) -> Result<Option<Vec<u8>>, PastEnd> {
         let text = self.texts.iter().find(|(known, _)| *known == name);
         Ok(text.map(|(_, bytes)| bytes.clone()))
     }
