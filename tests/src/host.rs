@@ -2,6 +2,7 @@
 
 use llm::engine::LoadOptions;
 use llm::gguf::Gguf;
+use llm::model_file::ModelFile;
 use llm::perplexity::CHUNK_LEN;
 use llm::tokenizer::Tokenizer;
 use ops::crc32c::crc32c_f32;
@@ -55,11 +56,10 @@ pub fn perplexity_on(model: &[u8], text: &str, n_chunks: usize) -> Perplexity {
 
 fn with_session(model: &[u8], n_cores: usize, work: impl FnOnce(&mut Session<'_>)) {
     let options = LoadOptions::default();
-    let mut source = model;
+    let mut file = ModelFile::open(model).unwrap_or_else(|error| panic!("{error}"));
     let threads = Threads::new(n_cores);
-    let mut memory = Memory::for_model(&mut source, &options, &threads)
-        .unwrap_or_else(|error| panic!("{error}"));
-    let mut session = Session::load(&mut source, &mut memory, &options, threads, &mut |_, _| {})
+    let mut memory = Memory::for_model(&file, &options, &threads);
+    let mut session = Session::load(&mut file, &mut memory, &options, threads, &mut |_, _| {})
         .unwrap_or_else(|error| panic!("{error}"));
     work(&mut session);
 }

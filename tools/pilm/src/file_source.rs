@@ -1,10 +1,11 @@
 //! A model file of the host's file system.
 
+use std::fmt;
 use std::fs::File;
 use std::io::{self, Read, Seek, SeekFrom};
 use std::path::Path;
 
-use llm::source::{ModelSource, SourceError};
+use llm::source::ModelSource;
 
 /// An open file as the engine's source of bytes.
 #[derive(Debug)]
@@ -26,20 +27,52 @@ impl FileSource {
 }
 
 impl ModelSource for FileSource {
+    type Error = FileError;
+
     fn len_bytes(&self) -> u64 {
         self.len_bytes
     }
 
-    fn read_at(&mut self, offset: u64, buf: &mut [u8]) -> Result<(), SourceError> {
-        let failed = |e: io::Error| SourceError {
-            what: match e.kind() {
-                io::ErrorKind::UnexpectedEof => "past the end of the file",
-                io::ErrorKind::PermissionDenied => "permission denied",
-                _ => "the file system failed",
-            },
-            offset,
-        };
-        self.file.seek(SeekFrom::Start(offset)).map_err(failed)?;
-        self.file.read_exact(buf).map_err(failed)
+    fn read_at(&mut self, offset: u64, buf: &mut [u8]) -> Result<(), FileError> {
+        let seek = self.file.seek(SeekFrom::Start(offset));
+        seek.and_then(|_| self.file.read_exact(buf))
+            .map_err(|error| FileError::Read { offset, error })
     }
 }
+
+/// A file that cannot be read.
+#[derive(Debug)]
+#[expect(missing_docs, reason = "the sentences say what the fields hold")]
+pub enum FileError {
+    /// The model file does not open.
+    Model(io::Error),
+    /// A read of the model file failed.
+    Read { offset: u64, error: io::Error },
+    /// A text file cannot be read.
+    Text { name: String, error: io::Error },
+    /// A text file is longer than may be read.
+    TooLong { name: String, limit_bytes: usize },
+}
+
+impl fmt::Display for FileError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            FileError::Model(error) => write!(f, "the model file cannot be read: {error}"),
+            FileError::Read { offset, error } => {
+                let what = match error.kind() {
+                    io::ErrorKind::UnexpectedEof => "past the end of the file",
+                    io::ErrorKind::PermissionDenied => "permission denied",
+                    _ => "the file system failed",
+                };
+                write!(f, "reading the model at byte {offset}: {what}")
+            }
+            FileError::Text { name, error } => write!(f, "{name} cannot be read: {error}"),
+            FileError::TooLong { name, limit_bytes } => write!(
+                f,
+                "{name} has more than {limit_bytes} bytes: no more are read, shorten it"
+            ),
+        }
+    }
+}
+
+impl std::error::Error for FileError {}

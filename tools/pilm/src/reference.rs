@@ -18,7 +18,7 @@ use std::collections::BTreeMap;
 use std::fmt;
 
 use llm::gguf::{self, Gguf};
-use llm::source::{ModelSource, SourceError};
+use llm::source::ModelSource;
 
 use crate::dequantize::dequantize;
 
@@ -41,9 +41,10 @@ impl Reference {
     ///
     /// # Errors
     /// A file that is no sound GGUF, lacks a key or a tensor, or has a type without a decoder.
-    pub fn load(source: &mut dyn ModelSource) -> Result<Reference, Error> {
-        let header = gguf::read_header(source)?;
-        let gguf = Gguf::parse(&header, source.len_bytes())?;
+    pub fn load<E: std::error::Error + Send + Sync + 'static>(
+        source: &mut dyn ModelSource<Error = E>,
+    ) -> Result<Reference, Error> {
+        let gguf = Gguf::read(source).map_err(|e| Error::Source(e.into()))?;
         let arch = gguf.str("general.architecture")?;
         let half_split = match arch {
             "llama" => false,
@@ -56,7 +57,9 @@ impl Reference {
         let mut tensors = BTreeMap::new();
         for tensor in gguf.tensors() {
             let mut bytes = vec![0; tensor.len_bytes as usize];
-            source.read_at(tensor.offset_bytes, &mut bytes)?;
+            source
+                .read_at(tensor.offset_bytes, &mut bytes)
+                .map_err(|e| Error::Source(e.into()))?;
             let values = dequantize(tensor.ggml_type, &bytes)
                 .ok_or_else(|| Error::Type(tensor.name.to_owned()))?;
             tensors.insert(tensor.name.to_owned(), values);
@@ -248,8 +251,8 @@ fn softmax(scores: &[f64]) -> Vec<f64> {
 pub enum Error {
     /// Not a sound GGUF file, or a key is missing.
     Gguf(gguf::Error),
-    /// The source could not be read.
-    Source(SourceError),
+    /// The source could not be read, or its header is unsound.
+    Source(Box<dyn std::error::Error + Send + Sync>),
     /// Another architecture than `llama` and `qwen2`.
     Architecture(String),
     /// A tensor, by name, has a type without a decoder.
@@ -274,12 +277,6 @@ impl std::error::Error for Error {}
 impl From<gguf::Error> for Error {
     fn from(e: gguf::Error) -> Error {
         Error::Gguf(e)
-    }
-}
-
-impl From<SourceError> for Error {
-    fn from(e: SourceError) -> Error {
-        Error::Source(e)
     }
 }
 

@@ -7,7 +7,7 @@ use std::fmt;
 use std::io::Write;
 
 use llm::gguf::{self, Gguf, TensorInfo};
-use llm::source::{ModelSource, SourceError};
+use llm::source::ModelSource;
 use ops::GgmlType;
 
 use crate::dequantize::dequantize;
@@ -55,8 +55,8 @@ impl Target {
 /// # Errors
 /// A source that is no sound GGUF, a tensor type without a decoder, weights that are not finite,
 /// failing reads and writes.
-pub fn requantize<W: Write>(
-    source: &mut dyn ModelSource,
+pub fn requantize<W: Write, E: std::error::Error + Send + Sync + 'static>(
+    source: &mut dyn ModelSource<Error = E>,
     target: Target,
     out: W,
     progress: &mut dyn FnMut(u64, u64),
@@ -66,15 +66,14 @@ pub fn requantize<W: Write>(
             ggml_type: target.ggml_type,
         });
     }
-    let header_bytes = gguf::read_header(source)?;
-    let gguf = Gguf::parse(&header_bytes, source.len_bytes())?;
+    let gguf = Gguf::read(source).map_err(|e| Error::Source(e.into()))?;
     let mut header = copy_metadata(&gguf)?;
     header.set("general.file_type", Value::U32(file_type(target.ggml_type)));
     header.set("general.quantization_version", Value::U32(2));
     for tensor in gguf.tensors() {
         header.declare(
-            tensor.name,
-            target.type_for(tensor.name, &tensor.dims),
+            &tensor.name,
+            target.type_for(&tensor.name, &tensor.dims),
             &tensor.dims,
         )?;
     }
@@ -84,16 +83,18 @@ pub fn requantize<W: Write>(
     for tensor in gguf.tensors() {
         let row_bytes = tensor.len_bytes / tensor.rows();
         let piece_bytes = (PIECE_BYTES / row_bytes).max(1) * row_bytes;
-        let stored = target.type_for(tensor.name, &tensor.dims);
+        let stored = target.type_for(&tensor.name, &tensor.dims);
         let mut at = 0;
         while at < tensor.len_bytes {
             let n = piece_bytes.min(tensor.len_bytes - at);
             let mut piece = vec![0; n as usize];
-            source.read_at(tensor.offset_bytes + at, &mut piece)?;
+            source
+                .read_at(tensor.offset_bytes + at, &mut piece)
+                .map_err(|e| Error::Source(e.into()))?;
             if stored != tensor.ggml_type {
                 piece = recode(tensor, &piece, stored)?;
             }
-            body.write(tensor.name, &piece)?;
+            body.write(&tensor.name, &piece)?;
             at += n;
             done += n;
             progress(done, total);
@@ -103,12 +104,12 @@ pub fn requantize<W: Write>(
 }
 
 /// Whole rows of `tensor` in another type.
-fn recode(tensor: &TensorInfo<'_>, piece: &[u8], stored: GgmlType) -> Result<Vec<u8>, Error> {
+fn recode(tensor: &TensorInfo, piece: &[u8], stored: GgmlType) -> Result<Vec<u8>, Error> {
     let values = dequantize(tensor.ggml_type, piece).ok_or_else(|| Error::NoDecoder {
         tensor: tensor.name.to_owned(),
         ggml_type: tensor.ggml_type,
     })?;
-    encode(tensor.name, &values, stored)
+    encode(&tensor.name, &values, stored)
 }
 
 /// Values of the tensor `name` in `stored`, one of [`TARGETS`].
@@ -205,8 +206,8 @@ fn scalar(value: gguf::Value<'_>) -> Option<Value> {
 pub enum Error {
     /// The source is not a sound GGUF file.
     Gguf(gguf::Error),
-    /// The source could not be read.
-    Source(SourceError),
+    /// The source could not be read, or its header is unsound.
+    Source(Box<dyn std::error::Error + Send + Sync>),
     /// The result could not be written.
     Write(gguf_writer::Error),
     /// A wanted type that cannot be made.
@@ -255,12 +256,6 @@ impl std::error::Error for Error {}
 impl From<gguf::Error> for Error {
     fn from(e: gguf::Error) -> Error {
         Error::Gguf(e)
-    }
-}
-
-impl From<SourceError> for Error {
-    fn from(e: SourceError) -> Error {
-        Error::Source(e)
     }
 }
 

@@ -1,9 +1,8 @@
 //! A model loaded into the host's memory, run by the firmware's own engine.
 
 use llm::engine::{Engine, EngineError, LoadError, LoadOptions};
-use llm::gguf::{self, Gguf};
 use llm::kv_cache::{KvCache, KvType};
-use llm::models::read_config;
+use llm::model_file::ModelFile;
 use llm::source::ModelSource;
 use llm::tokenizer::TokenId;
 use ops::arena::{Arena, Line};
@@ -21,24 +20,18 @@ pub struct Memory {
 }
 
 impl Memory {
-    /// Room for the model of `source`, its cache and its buffers.
-    ///
-    /// # Errors
-    /// Whatever makes the header unusable.
-    pub fn for_model(
-        source: &mut dyn ModelSource,
+    /// Room for the model of `file`, its cache and its buffers.
+    pub fn for_model<S: ModelSource>(
+        file: &ModelFile<S>,
         options: &LoadOptions,
         threads: &Threads,
-    ) -> Result<Memory, LoadError> {
-        let header = gguf::read_header(source)?;
-        let gguf = Gguf::parse(&header, source.len_bytes())?;
-        let config = read_config(&gguf)?;
-        let weights: u64 = gguf.tensors().map(|t| t.len_bytes).sum();
+    ) -> Memory {
+        let (config, weights) = (file.config(), file.facts().tensor_bytes);
         let context_len = options
             .context_len
             .unwrap_or(DEFAULT_CONTEXT_LEN)
             .min(config.max_seq_len);
-        let kv = KvCache::bytes_for(&config, KvType::F32, context_len);
+        let kv = KvCache::bytes_for(config, KvType::F32, context_len);
         // Vectors per token: residual stream, branches, heads, and each core's own copies. Packed
         // rows and tiles are padded, hence the factors.
         let widest = config.dim.max(config.hidden_dim).max(config.q_dim()) as u64;
@@ -52,9 +45,9 @@ impl Memory {
             + logits as u64
             + (4 * context_len * config.head_dim) as u64
             + (16 << 20);
-        Ok(Memory {
+        Memory {
             lines: vec![Line::ZERO; bytes.div_ceil(Line::BYTES as u64) as usize],
-        })
+        }
     }
 }
 
@@ -67,23 +60,23 @@ pub struct Session<'a> {
 }
 
 impl<'a> Session<'a> {
-    /// Loads the model of `source` into `memory`; `progress` gets weight bytes done and in all.
+    /// Loads the model of `file` into `memory`; `progress` gets weight bytes done and in all.
     ///
     /// # Errors
     /// Those of [`Engine::load`].
-    pub fn load(
-        source: &mut dyn ModelSource,
+    pub fn load<S: ModelSource>(
+        file: &mut ModelFile<S>,
         memory: &'a mut Memory,
         options: &LoadOptions,
         threads: Threads,
         progress: &mut dyn FnMut(u64, u64),
-    ) -> Result<Session<'a>, LoadError> {
+    ) -> Result<Session<'a>, LoadError<S::Error>> {
         let options = LoadOptions {
             context_len: options.context_len.or(Some(DEFAULT_CONTEXT_LEN)),
             ..options.clone()
         };
         let arena = Arena::new(&mut memory.lines);
-        let engine = Engine::load(source, arena, &options, &threads, progress)?;
+        let engine = Engine::load(file, arena, &options, &threads, progress)?;
         Ok(Session { engine, threads })
     }
 }

@@ -1,6 +1,7 @@
 //! The engine against the f64 decoder, on synthetic models of every shape.
 
 use llm::engine::LoadOptions;
+use llm::model_file::ModelFile;
 use ops::GgmlType;
 use ops::crc32c::crc32c_f32;
 use ops::matrix::Kernels;
@@ -41,15 +42,10 @@ fn logits_by(
     options: &LoadOptions,
 ) -> Vec<f32> {
     let threads = Threads::new(n_cores);
-    let mut memory = Memory::for_model(&mut &file[..], options, &threads).unwrap();
-    let mut session = Session::load(
-        &mut &file[..],
-        &mut memory,
-        options,
-        threads,
-        &mut |_, _| (),
-    )
-    .unwrap();
+    let mut file = ModelFile::open(&file[..]).unwrap();
+    let mut memory = Memory::for_model(&file, options, &threads);
+    let mut session =
+        Session::load(&mut file, &mut memory, options, threads, &mut |_, _| ()).unwrap();
     session.engine.set_kernels(kernels);
     let mut all = Vec::new();
     session
@@ -184,15 +180,10 @@ fn decoding_token_by_token_gives_the_bits_of_a_prefill() {
     let ids = ids(&shape);
     let whole = logits_of(&file, &ids, 1, &options());
     let threads = Threads::new(1);
-    let mut memory = Memory::for_model(&mut &file[..], &options(), &threads).unwrap();
-    let mut session = Session::load(
-        &mut &file[..],
-        &mut memory,
-        &options(),
-        threads,
-        &mut |_, _| (),
-    )
-    .unwrap();
+    let mut file = ModelFile::open(&file[..]).unwrap();
+    let mut memory = Memory::for_model(&file, &options(), &threads);
+    let mut session =
+        Session::load(&mut file, &mut memory, &options(), threads, &mut |_, _| ()).unwrap();
     session.prefill(&ids[..100], 99, &mut |_, _| ()).unwrap();
     for (id, expected) in ids
         .iter()
@@ -259,15 +250,10 @@ fn plain_kernels_give_the_references_logits_of_the_same_weights() {
 fn other_bits_are_not_continued() {
     let file = bytes(&Shape::llama_tied(), GgmlType::Q8_0);
     let threads = Threads::new(1);
-    let mut memory = Memory::for_model(&mut &file[..], &options(), &threads).unwrap();
-    let mut session = Session::load(
-        &mut &file[..],
-        &mut memory,
-        &options(),
-        threads,
-        &mut |_, _| (),
-    )
-    .unwrap();
+    let mut file = ModelFile::open(&file[..]).unwrap();
+    let mut memory = Memory::for_model(&file, &options(), &threads);
+    let mut session =
+        Session::load(&mut file, &mut memory, &options(), threads, &mut |_, _| ()).unwrap();
     session.prefill(&[5, 6, 7], 0, &mut |_, _| ()).unwrap();
     session.engine.set_kernels(Kernels::Scalar);
     assert_eq!(session.engine.pos(), 3, "the same bits go on");

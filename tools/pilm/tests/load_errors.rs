@@ -2,29 +2,25 @@
 
 use llm::engine::{Engine, LoadError, LoadOptions};
 use llm::gguf::Gguf;
+use llm::model_file::ModelFile;
+use llm::source::PastEnd;
 use ops::GgmlType;
 use ops::arena::{Arena, Line};
 use ops::parallel::Serial;
 use pilm::synth::{Shape, bytes};
 
-fn load(file: &[u8], megabytes: usize) -> Result<(), LoadError> {
+fn load(file: &[u8], megabytes: usize) -> Result<(), LoadError<PastEnd>> {
     let mut lines = vec![Line::ZERO; (megabytes << 20) / Line::BYTES];
     let options = LoadOptions {
         context_len: Some(128),
         ..LoadOptions::default()
     };
     let arena = Arena::new(&mut lines);
-    Engine::load(
-        &mut &file[..],
-        arena,
-        &options,
-        &Serial::new(),
-        &mut |_, _| (),
-    )
-    .map(|_| ())
+    let mut file = ModelFile::open(file)?;
+    Engine::load(&mut file, arena, &options, &Serial::new(), &mut |_, _| ()).map(|_| ())
 }
 
-fn error(file: &[u8]) -> LoadError {
+fn error(file: &[u8]) -> LoadError<PastEnd> {
     load(file, 64).expect_err("the file is damaged")
 }
 

@@ -2,6 +2,7 @@
 
 use llm::engine::{Engine, EngineError, LoadOptions};
 use llm::lookup::Lookup;
+use llm::model_file::ModelFile;
 use llm::tokenizer::TokenId;
 use ops::GgmlType;
 use ops::crc32c::crc32c_f32;
@@ -68,11 +69,11 @@ fn with_engine(shape: &Shape, work: impl FnOnce(&mut Engine<'_>, &Threads)) {
         context_len: Some(128),
         ..LoadOptions::default()
     };
-    let mut source = &file[..];
-    let mut memory = Memory::for_model(&mut source, &options, &Threads::new(1)).unwrap();
+    let mut file = ModelFile::open(&file[..]).unwrap();
+    let mut memory = Memory::for_model(&file, &options, &Threads::new(1));
     let threads = Threads::new(1);
     let mut session =
-        Session::load(&mut source, &mut memory, &options, threads, &mut |_, _| ()).unwrap();
+        Session::load(&mut file, &mut memory, &options, threads, &mut |_, _| ()).unwrap();
     work(&mut session.engine, &session.threads);
 }
 

@@ -11,7 +11,17 @@ use std::time::Instant;
 
 /// Packages that the board sees. With their version: a tool depends on another `console`.
 const BOARD_PACKAGES: [&str; 8] = [
-    "boot", "kernel", "pilm-console", "drivers", "images", "lab", "llm", "ops", "protocol", "session", "storage",
+    "boot",
+    "kernel",
+    "pilm-console",
+    "drivers",
+    "images",
+    "lab",
+    "llm",
+    "ops",
+    "protocol",
+    "session",
+    "storage",
 ];
 /// The others.
 const HOST_PACKAGES: [&str; 5] = ["pilm", "qemu", "stdout", "tests", "xtask"];

@@ -3,6 +3,7 @@
 use crate::bench_board::{Board, Step};
 use crate::{events, tiny};
 use llm::engine::LoadOptions;
+use llm::model_file::ModelFile;
 use pilm::perplexity::{Perplexity, perplexity};
 use pilm::session::{Memory, Session};
 use pilm::threads::Threads;
@@ -30,10 +31,10 @@ fn expected(n_chunks: usize) -> Perplexity {
         ..LoadOptions::default()
     };
     let model = tiny();
-    let source = &mut model.as_slice();
-    let mut memory = Memory::for_model(source, &options, &Threads::new(1)).expect("a model");
+    let mut file = ModelFile::open(model.as_slice()).expect("a model");
+    let mut memory = Memory::for_model(&file, &options, &Threads::new(1));
     let mut session = Session::load(
-        source,
+        &mut file,
         &mut memory,
         &options,
         Threads::new(1),

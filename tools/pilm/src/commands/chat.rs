@@ -1,7 +1,6 @@
 //! `pilm chat MODEL`: the firmware's own console, with the host in place of the board.
 
 use std::cell::{Cell, OnceCell, RefCell};
-use std::fmt;
 use std::fs::File;
 use std::io::{self, IsTerminal, Read, Write};
 use std::path::{Path, PathBuf};
@@ -12,13 +11,14 @@ use std::thread;
 use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};
 
 use anyhow::{Context, Result};
-use console::session::{self, BoardFacts, Concern, Health, ModelFile, Platform, Serial};
+use console::{Board, Serial};
 use llm::engine::Timer;
-use llm::source::ModelSource;
 use ops::arena::Line;
 use ops::parallel::Cores;
-use pilm::file_source::FileSource;
+use pilm::file_source::{FileError, FileSource};
 use pilm::threads::Threads;
+use protocol::facts::{BoardFacts, Health};
+use session::machine::{Machine, ModelEntry};
 
 /// Memory beside the weights: KV cache, run state, scratch.
 const BESIDE_WEIGHTS_BYTES: u64 = 512 << 20;
@@ -41,7 +41,7 @@ pub fn run(args: &Args) -> Result<()> {
     let n_cores = thread::available_parallelism().map_or(1, usize::from);
     let terminal = io::stdin().is_terminal().then(RawTerminal::enter).flatten();
     let host = Host {
-        model: ModelFile {
+        model: ModelEntry {
             name: args
                 .model
                 .file_name()
@@ -53,7 +53,7 @@ pub fn run(args: &Args) -> Result<()> {
         pools: (0..n_cores).map(|_| OnceCell::new()).collect(),
         facts: BoardFacts {
             version: format!("{} (pilm)", env!("CARGO_PKG_VERSION")),
-            board: "this computer".to_owned(),
+            name: "this computer".to_owned(),
             cores: n_cores,
             ram_bytes: len_bytes + BESIDE_WEIGHTS_BYTES,
             ..BoardFacts::default()
@@ -62,7 +62,7 @@ pub fn run(args: &Args) -> Result<()> {
         started: Instant::now(),
     };
     let n_lines = (len_bytes + len_bytes / 8 + BESIDE_WEIGHTS_BYTES) as usize / Line::BYTES;
-    session::run(&host, &mut vec![Line::ZERO; n_lines]);
+    console::run(&host, &mut vec![Line::ZERO; n_lines]);
     drop(terminal);
     host.line.write(b"\n");
     Ok(())
@@ -70,7 +70,7 @@ pub fn run(args: &Args) -> Result<()> {
 
 /// The host as the session's machine.
 struct Host {
-    model: ModelFile,
+    model: ModelEntry,
     path: PathBuf,
     line: StandardStreams,
     /// Teams of one, two, … threads, made when they are first wanted.
@@ -80,32 +80,9 @@ struct Host {
     started: Instant,
 }
 
-/// A file cannot be read.
-enum FileError {
-    Model(io::Error),
-    Text { name: String, error: io::Error },
-    TooLong { name: String, limit_bytes: usize },
-}
-
-impl fmt::Display for FileError {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match self {
-            FileError::Model(error) => write!(f, "the model file cannot be read: {error}"),
-            FileError::Text { name, error } => write!(f, "{name} cannot be read: {error}"),
-            FileError::TooLong { name, limit_bytes } => write!(
-                f,
-                "{name} has more than {limit_bytes} bytes: no more are read, shorten it"
-            ),
-        }
-    }
-}
-
-impl Platform for Host {
+impl Machine for Host {
     type CardError = FileError;
-
-    fn serial(&self) -> &dyn Serial {
-        &self.line
-    }
+    type Source<'p> = FileSource;
 
     fn now_us(&self) -> u64 {
         self.started.elapsed().as_micros() as u64
@@ -129,21 +106,12 @@ impl Platform for Host {
         Health::default()
     }
 
-    fn models(&self) -> Result<Vec<ModelFile>, FileError> {
+    fn models(&self) -> Result<Vec<ModelEntry>, FileError> {
         Ok(vec![self.model.clone()])
     }
 
-    fn read_model(
-        &self,
-        _name: &str,
-        read: &mut dyn FnMut(&mut dyn ModelSource) -> Concern,
-    ) -> Result<(), FileError> {
-        read(&mut FileSource::open(&self.path).map_err(FileError::Model)?);
-        Ok(())
-    }
-
-    fn options_file(&self) -> Result<Option<String>, FileError> {
-        Ok(None)
+    fn open_model(&self, _name: &str) -> Result<FileSource, FileError> {
+        FileSource::open(&self.path).map_err(FileError::Model)
     }
 
     /// The model's folder is the card.
@@ -173,13 +141,23 @@ impl Platform for Host {
         Ok(Some(bytes))
     }
 
-    fn command_line(&self) -> &str {
-        &self.settings
-    }
-
     fn entropy(&self) -> u64 {
         let time = SystemTime::now().duration_since(UNIX_EPOCH);
         time.map_or(0, |time| time.as_nanos() as u64)
+    }
+}
+
+impl Board for Host {
+    fn serial(&self) -> &dyn Serial {
+        &self.line
+    }
+
+    fn options_file(&self) -> Result<Option<String>, FileError> {
+        Ok(None)
+    }
+
+    fn command_line(&self) -> &str {
+        &self.settings
     }
 }
 

@@ -6,6 +6,7 @@ use std::path::PathBuf;
 use anyhow::{Context, Result, ensure};
 use llm::engine::LoadOptions;
 use llm::kv_cache::KvType;
+use llm::model_file::ModelFile;
 use pilm::decoder::Decoder;
 use pilm::parity::fixture::{Check, What, check};
 use pilm::session::{Memory, Session};
@@ -64,14 +65,9 @@ fn logits_of(file: &[u8], ids: &[u32]) -> Result<Vec<f32>> {
         ..LoadOptions::default()
     };
     let threads = Threads::new(1);
-    let mut memory = Memory::for_model(&mut &file[..], &options, &threads)?;
-    let mut session = Session::load(
-        &mut &file[..],
-        &mut memory,
-        &options,
-        threads,
-        &mut |_, _| (),
-    )?;
+    let mut file = ModelFile::open(file)?;
+    let mut memory = Memory::for_model(&file, &options, &threads);
+    let mut session = Session::load(&mut file, &mut memory, &options, threads, &mut |_, _| ())?;
     let mut all = Vec::new();
     session.prefill(ids, 0, &mut |_, logits| all.extend_from_slice(logits))?;
     Ok(all)

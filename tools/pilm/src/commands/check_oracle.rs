@@ -4,8 +4,7 @@ use std::path::PathBuf;
 
 use anyhow::{Result, ensure};
 use llm::engine::LoadOptions;
-use llm::gguf::{self, Gguf};
-use llm::source::ModelSource;
+use llm::gguf::Gguf;
 use ops::GgmlType;
 use pilm::file_source::FileSource;
 use pilm::metrics::Mean;
@@ -94,8 +93,7 @@ fn columns(row: &[String; 8]) -> String {
 
 fn is_f32(model: &ModelArgs) -> Result<bool> {
     let mut source = FileSource::open(&model.model)?;
-    let header = gguf::read_header(&mut source)?;
-    let gguf = Gguf::parse(&header, source.len_bytes())?;
+    let gguf = Gguf::read(&mut source)?;
     Ok(gguf.tensors().all(|t| t.ggml_type == GgmlType::F32))
 }
 

@@ -26,8 +26,7 @@ pub struct Args {
 pub fn run(args: &Args) -> Result<()> {
     let name = args.model.display();
     let mut source = FileSource::open(&args.model).with_context(|| format!("opening {name}"))?;
-    let header = gguf::read_header(&mut source).with_context(|| name.to_string())?;
-    let gguf = Gguf::parse(&header, source.len_bytes())?;
+    let gguf = Gguf::read(&mut source).with_context(|| name.to_string())?;
     stdout::line!(
         "file         {name}, {:.1} MB, GGUF v{}",
         megabytes(source.len_bytes()),
@@ -142,7 +141,7 @@ fn print_all(gguf: &Gguf<'_>) -> Result<(), stdout::Error> {
         let dims: Vec<String> = tensor.dims.iter().map(u64::to_string).collect();
         stdout::line!(
             "{:40} {:5} {}",
-            plain(tensor.name),
+            plain(&tensor.name),
             tensor.ggml_type.name(),
             dims.join(" × ")
         )?;

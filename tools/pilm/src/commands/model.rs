@@ -5,6 +5,7 @@ use std::path::{Path, PathBuf};
 use anyhow::{Context, Result};
 use llm::engine::LoadOptions;
 use llm::kv_cache::KvType;
+use llm::model_file::ModelFile;
 use ops::matrix::Kernels;
 use pilm::file_source::FileSource;
 use pilm::session::{Memory, Session};
@@ -63,35 +64,33 @@ pub fn with_session<T>(
     options: &LoadOptions,
     use_it: impl FnOnce(&mut Session<'_>) -> Result<T>,
 ) -> Result<T> {
-    let mut memory = memory_for(path, options, &threads)?;
-    use_it(&mut load(path, &mut memory, options, threads)?)
+    let mut file = open(path)?;
+    let mut memory = Memory::for_model(&file, options, &threads);
+    use_it(&mut load(path, &mut file, &mut memory, options, threads)?)
 }
 
-/// Room for the model at `path`.
-pub fn memory_for(path: &Path, options: &LoadOptions, threads: &Threads) -> Result<Memory> {
-    let mut source = open(path)?;
-    Memory::for_model(&mut source, options, threads).with_context(|| path.display().to_string())
+/// Opens the model at `path`.
+pub fn open(path: &Path) -> Result<ModelFile<FileSource>> {
+    let name = path.display();
+    let source = FileSource::open(path).with_context(|| format!("opening {name}"))?;
+    ModelFile::open(source).with_context(|| name.to_string())
 }
 
-/// Loads the model at `path` into `memory`.
+/// Loads the model of `file`, which is at `path`, into `memory`.
 pub fn load<'a>(
     path: &Path,
+    file: &mut ModelFile<FileSource>,
     memory: &'a mut Memory,
     options: &LoadOptions,
     threads: Threads,
 ) -> Result<Session<'a>> {
-    let mut source = open(path)?;
     let bar = progress_bar("bytes");
-    let session = Session::load(&mut source, memory, options, threads, &mut |done, total| {
+    let session = Session::load(file, memory, options, threads, &mut |done, total| {
         bar.set_length(total);
         bar.set_position(done);
     });
     bar.finish_and_clear();
     session.with_context(|| path.display().to_string())
-}
-
-fn open(path: &Path) -> Result<FileSource> {
-    FileSource::open(path).with_context(|| format!("opening {}", path.display()))
 }
 
 /// Token ids separated by commas or spaces.

@@ -11,7 +11,7 @@ use llm::perplexity::{CHUNK_LEN, perplexity as value_of, standard_error};
 use pilm::perplexity::{Perplexity, Progress, VersusBase, perplexity};
 use pilm::session::{Memory, Session};
 
-use super::model::{KernelsArgs, KvArg, ModelArgs, load, memory_for};
+use super::model::{KernelsArgs, KvArg, ModelArgs, load, open};
 use super::output::progress_bar;
 
 /// Measure perplexity on a text, and the distance from a base model.
@@ -66,14 +66,22 @@ pub fn run(args: &Args) -> Result<()> {
         .map(|(path, kv_type)| (path, options(args, kv_type)))
         .collect();
 
-    let mut memories: Vec<Memory> = all
+    let mut files: Vec<_> = all
         .iter()
-        .map(|(path, options)| memory_for(path, options, &args.model.threads()))
+        .map(|(path, _)| open(path))
         .collect::<Result<_>>()?;
+    let mut memories: Vec<Memory> = files
+        .iter()
+        .zip(&all)
+        .map(|(file, (_, options))| Memory::for_model(file, options, &args.model.threads()))
+        .collect();
     let mut sessions: Vec<Session<'_>> = memories
         .iter_mut()
+        .zip(&mut files)
         .zip(&all)
-        .map(|(memory, (path, options))| load(path, memory, options, args.model.threads()))
+        .map(|((memory, file), (path, options))| {
+            load(path, file, memory, options, args.model.threads())
+        })
         .collect::<Result<_>>()?;
     let vocab_size = |session: &Session<'_>| session.engine.config().vocab_size;
     ensure!(

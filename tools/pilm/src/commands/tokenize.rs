@@ -4,8 +4,7 @@ use std::fs;
 use std::path::{Path, PathBuf};
 
 use anyhow::{Context, Result, ensure};
-use llm::gguf::{self, Gguf};
-use llm::source::ModelSource;
+use llm::gguf::Gguf;
 use llm::tokenizer::{TokenId, Tokenizer};
 use pilm::file_source::FileSource;
 use serde::Deserialize;
@@ -45,8 +44,7 @@ struct GoldenItem {
 pub fn run(args: &Args) -> Result<()> {
     let name = args.model.display();
     let mut source = FileSource::open(&args.model).with_context(|| format!("opening {name}"))?;
-    let header = gguf::read_header(&mut source).with_context(|| name.to_string())?;
-    let gguf = Gguf::parse(&header, source.len_bytes())?;
+    let gguf = Gguf::read(&mut source).with_context(|| name.to_string())?;
     let tokenizer = Tokenizer::from_gguf(&gguf).with_context(|| name.to_string())?;
     if let Some(golden) = &args.check {
         return check(&tokenizer, golden);

@@ -4,6 +4,7 @@ use std::fmt;
 
 use llm::engine::LoadOptions;
 use llm::kv_cache::KvType;
+use llm::model_file::ModelFile;
 use ops::GgmlType;
 use ops::crc32c::crc32c_f32;
 use ops::matrix::Kernels;
@@ -84,15 +85,10 @@ impl Case {
             .map(|n| n * n * 31 % vocab_size as u32)
             .collect();
         let threads = Threads::new(n_cores);
-        let mut memory = Memory::for_model(&mut &file[..], &options, &threads).unwrap();
-        let mut session = Session::load(
-            &mut &file[..],
-            &mut memory,
-            &options,
-            threads,
-            &mut |_, _| (),
-        )
-        .unwrap();
+        let mut file = ModelFile::open(&file[..]).unwrap();
+        let mut memory = Memory::for_model(&file, &options, &threads);
+        let mut session =
+            Session::load(&mut file, &mut memory, &options, threads, &mut |_, _| ()).unwrap();
         session.engine.set_kernels(self.kernels);
         let mut prefill = Vec::new();
         session

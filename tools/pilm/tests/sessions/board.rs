@@ -1,15 +1,16 @@
 //! A board without hardware: a serial line that types a script, and files in memory.
 
 use crate::script::Step;
-use console::session::{BoardFacts, Concern, Health, ModelFile, Platform, Serial, run};
+use console::{Serial, run};
 use llm::engine::Timer;
-use llm::source::ModelSource;
+use llm::source::PastEnd;
 use ops::arena::Line;
 use ops::parallel::Cores;
 use pilm::threads::Threads;
+use protocol::facts::{BoardFacts, Health};
+use session::machine::{Machine, ModelEntry};
 use std::cell::{Cell, RefCell};
 use std::collections::VecDeque;
-use std::convert::Infallible;
 use std::sync::atomic::{AtomicU64, Ordering};
 
 /// Memory of the session.
@@ -98,7 +99,7 @@ impl<'s> Board<'s> {
             teams: (1..=n_cores).map(Threads::new).collect(),
             facts: BoardFacts {
                 version: "VERSION".to_owned(),
-                board: "no board".to_owned(),
+                name: "no board".to_owned(),
                 ram_bytes: RAM_BYTES as u64,
                 cores: n_cores,
                 ..BoardFacts::default()
@@ -116,12 +117,12 @@ impl<'s> Board<'s> {
     }
 }
 
-impl Platform for Board<'_> {
-    type CardError = Infallible;
-
-    fn serial(&self) -> &dyn Serial {
-        &self.wire
-    }
+impl Machine for Board<'_> {
+    type CardError = PastEnd;
+    type Source<'p>
+        = &'p [u8]
+    where
+        Self: 'p;
 
     fn now_us(&self) -> u64 {
         self.now_us.set(self.now_us.get() + 1000);
@@ -146,42 +147,40 @@ impl Platform for Board<'_> {
         Health::default()
     }
 
-    fn models(&self) -> Result<Vec<ModelFile>, Infallible> {
-        let file = |(name, bytes): &(&str, Vec<u8>)| ModelFile {
+    fn models(&self) -> Result<Vec<ModelEntry>, PastEnd> {
+        let file = |(name, bytes): &(&str, Vec<u8>)| ModelEntry {
             name: (*name).to_owned(),
             len_bytes: bytes.len() as u64,
         };
         Ok(self.models.iter().map(file).collect())
     }
 
-    fn read_model(
-        &self,
-        name: &str,
-        read: &mut dyn FnMut(&mut dyn ModelSource) -> Concern,
-    ) -> Result<(), Infallible> {
-        let (_, bytes) = self
-            .models
-            .iter()
-            .find(|(known, _)| *known == name)
-            .expect("the session opens what is listed");
-        read(&mut bytes.as_slice());
-        Ok(())
+    fn open_model(&self, name: &str) -> Result<&[u8], PastEnd> {
+        let mut models = self.models.iter();
+        let found = models.find(|(known, _)| *known == name);
+        Ok(&found.expect("the session opens what is listed").1)
     }
 
-    fn options_file(&self) -> Result<Option<String>, Infallible> {
-        Ok(None)
-    }
-
-    fn text_file(&self, name: &str, _limit_bytes: usize) -> Result<Option<Vec<u8>>, Infallible> {
+    fn text_file(&self, name: &str, _limit_bytes: usize) -> Result<Option<Vec<u8>>, PastEnd> {
         let text = self.texts.iter().find(|(known, _)| *known == name);
         Ok(text.map(|(_, bytes)| bytes.clone()))
     }
 
-    fn command_line(&self) -> &str {
-        "pilm.columns=1000 pilm.model=a.gguf"
-    }
-
     fn entropy(&self) -> u64 {
         7
+    }
+}
+
+impl console::Board for Board<'_> {
+    fn serial(&self) -> &dyn Serial {
+        &self.wire
+    }
+
+    fn options_file(&self) -> Result<Option<String>, PastEnd> {
+        Ok(None)
+    }
+
+    fn command_line(&self) -> &str {
+        "pilm.columns=1000 pilm.model=a.gguf"
     }
 }
