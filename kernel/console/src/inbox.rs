@@ -180,8 +180,8 @@ impl<'s> Inbox<'s> {
 #[cfg(test)]
 mod tests {
     use super::{Inbox, Input, MAX_AHEAD_BYTES, Stop};
-    use crate::json::Id;
-    use crate::session::platform::Serial;
+    use crate::board::Serial;
+    use protocol::Id;
     use std::cell::RefCell;
     use std::collections::VecDeque;
 

@@ -10,7 +10,7 @@ use std::process::Command;
 use std::time::Instant;
 
 /// Packages that the board sees. With their version: a tool depends on another `console`.
-const BOARD_PACKAGES: [&str; 8] = [
+const BOARD_PACKAGES: [&str; 11] = [
     "boot",
     "kernel",
     "pilm-console",

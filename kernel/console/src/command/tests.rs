@@ -16,15 +16,15 @@ fn text_and_commands_are_told_apart() {
         parse("/load My Model.gguf"),
         Ok(Line::Command(Action::Ask(load("My Model.gguf"))))
     );
-    for set in [
+    for line in [
         "/set temperature 0.7",
         "/set temperature=0.7",
         "/set temperature = 0.7",
     ] {
         assert_eq!(
-            parse(set),
+            parse(line),
             Ok(Line::Command(set("temperature", "0.7"))),
-            "{set}"
+            "{line}"
         );
     }
     assert_eq!(parse("/system"), Ok(Line::Command(Action::ShowSystem)));
