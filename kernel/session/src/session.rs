@@ -243,6 +243,8 @@ impl<'s, 'm, M: Machine> Session<'s, 'm, M> {
     }
 
     fn begin(&mut self, op: Op) -> Result<Begun<'m, M>, Error<'static>> {
+        op.check()
+            .map_err(|error| Error::new(error.code(), error))?;
         let machine = self.machine;
         let out = &mut self.kept.outbox;
         match op {

@@ -211,11 +211,11 @@ impl Limits {
 pub struct Changed {
     /// Its name.
     pub key: Cow<'static, str>,
+    /// When it takes effect.
+    pub effect: Effect,
     /// The new value under that name.
     #[serde(flatten)]
     pub value: BTreeMap<Cow<'static, str>, Scalar>,
-    /// When it takes effect.
-    pub effect: Effect,
 }
 
 impl Changed {

@@ -71,16 +71,14 @@ impl<'l> Reader<'l> {
 
     /// The part `T` of the line.
     pub fn part<T: Part>(&self, op: &'static str) -> Result<T, RequestError> {
-        let part = T::deserialize(Fields { text: self.text }).map_err(|error| match error {
+        T::deserialize(Fields { text: self.text }).map_err(|error| match error {
             PartError::Missing(field) => RequestError::MissingField { op, field },
             PartError::Type { field, reason } => RequestError::BadType {
                 field: field.into(),
                 reason,
             },
             PartError::Other(reason) => RequestError::Json { reason },
-        })?;
-        part.check()?;
-        Ok(part)
+        })
     }
 }
 

@@ -51,6 +51,16 @@ macro_rules! ops {
                 match self { $(Self::$name(..) => $word,)* }
             }
 
+            /// Refuses values that are out of their range, whoever has asked.
+            ///
+            /// # Errors
+            /// As [`Part::check`].
+            #[allow(non_snake_case, reason = "a part is named by its type")]
+            pub fn check(&self) -> Result<(), RequestError> {
+                match self { $(Self::$name($($Part),+) => { $($Part.check()?;)+ })* }
+                Ok(())
+            }
+
             /// The op called `name`, out of the fields of a line.
             fn read(name: &str, reader: &Reader<'_>) -> Result<Self, RequestError> {
                 match name {
@@ -120,6 +130,7 @@ impl Request {
     pub fn parse(line: &[u8]) -> Result<Self, Rejected> {
         let mut id = Id::None;
         let op = Reader::new(line, &mut id).and_then(|(name, reader)| Op::read(&name, &reader));
+        let op = op.and_then(|op| op.check().map(|()| op));
         match op {
             Ok(op) => Ok(Self { id, op }),
             Err(error) => Err(Rejected { id, error }),
