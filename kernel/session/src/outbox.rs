@@ -32,7 +32,7 @@ pub(crate) struct Outbox {
     text: String,
     top: Vec<(usize, f32)>,
     /// The request that answers come from now.
-    pub id: Rc<Id>,
+    id: Rc<Id>,
     /// That of the event that was taken last.
     taken: Rc<Id>,
 }
@@ -49,6 +49,20 @@ impl Outbox {
             taken: id.clone(),
             id,
         }
+    }
+
+    /// What is put in from now on answers the request `id`.
+    pub fn answers(&mut self, id: &Rc<Id>) {
+        self.id = id.clone();
+        if self.items.is_empty() {
+            // The name before goes now, not while tokens are generated and the heap is watched.
+            self.taken = id.clone();
+        }
+    }
+
+    /// The name of the request that is answered.
+    pub fn id(&self) -> &Rc<Id> {
+        &self.id
     }
 
     fn push(&mut self, item: Item) {

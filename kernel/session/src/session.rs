@@ -102,7 +102,7 @@ impl<'s, 'm, M: Machine> Session<'s, 'm, M> {
         scratch: &'s mut [Line],
     ) -> Self {
         let opened = kept.opened.take();
-        let id = kept.outbox.id.clone();
+        let id = kept.outbox.id().clone();
         Self {
             machine,
             kept,
@@ -166,7 +166,7 @@ impl<'s, 'm, M: Machine> Session<'s, 'm, M> {
             return false;
         }
         let (id, task) = self.running.remove(0);
-        self.kept.outbox.id = id;
+        self.kept.outbox.answers(&id);
         let done = match (task, &mut self.seat) {
             (Task::Generation(mut generation), Some(seat)) => {
                 generation.stop(seat, self.machine, &mut self.kept.outbox)
@@ -182,7 +182,7 @@ impl<'s, 'm, M: Machine> Session<'s, 'm, M> {
     /// meanwhile.
     pub fn step(&mut self, hear: &mut dyn FnMut(&Id, &str, Progress)) -> Step {
         if let Some((id, task)) = self.running.pop() {
-            self.kept.outbox.id = id.clone();
+            self.kept.outbox.answers(&id);
             let begun = self.go_on(task, &id, hear);
             return self.settle(id, begun);
         }
@@ -190,7 +190,7 @@ impl<'s, 'm, M: Machine> Session<'s, 'm, M> {
             return Step::Idle;
         };
         let id = Rc::new(id);
-        self.kept.outbox.id = id.clone();
+        self.kept.outbox.answers(&id);
         if let Some(seat) = &mut self.seat {
             seat.engine
                 .set_kernels(kernel_set(self.kept.settings.kernels));
