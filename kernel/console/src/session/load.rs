@@ -127,7 +127,14 @@ pub(super) fn open<'p, P: Platform>(
     name: &str,
 ) -> Result<Opened<'p, P>, FindError<P::CardError>> {
     let files = platform.models().map_err(FindError::Card)?;
-    let name = pick(name, files)?;
+    open_file(platform, pick(name, files)?)
+}
+
+/// Opens the file `name`.
+fn open_file<P: Platform>(
+    platform: &P,
+    name: String,
+) -> Result<Opened<'_, P>, FindError<P::CardError>> {
     let source = platform.open_model(&name).map_err(FindError::Card)?;
     match model_file::ModelFile::open(source) {
         Ok(model) => Ok(Opened { name, model }),
@@ -143,7 +150,7 @@ pub(super) fn first<'p, P: Platform>(shell: &Shell<'p, P>) -> Option<Opened<'p, 
             .ok();
     }
     match shell.platform.models() {
-        Ok(files) if files.len() == 1 => open(shell.platform, &files[0].name)
+        Ok(files) if files.len() == 1 => open_file(shell.platform, files[0].name.clone())
             .inspect_err(|error| report(shell, error, &Asked::Start))
             .ok(),
         Ok(files) if files.is_empty() => {
