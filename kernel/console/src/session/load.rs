@@ -115,7 +115,7 @@ fn pick<E>(name: &str, files: Vec<ModelFile>) -> Result<String, FindError<E>> {
 /// A model file that is open, and its name.
 pub(super) struct Opened<'p, P: Platform + 'p> {
     name: String,
-    model: model_file::ModelFile<P::Source<'p>>,
+    model: Box<model_file::ModelFile<P::Source<'p>>>,
 }
 
 /// Opens the file meant by `name`: a model that cannot run is refused while the one before is still there.
@@ -137,7 +137,10 @@ fn open_file<P: Platform>(
 ) -> Result<Opened<'_, P>, FindError<P::CardError>> {
     let source = platform.open_model(&name).map_err(FindError::Card)?;
     match model_file::ModelFile::open(source) {
-        Ok(model) => Ok(Opened { name, model }),
+        Ok(model) => Ok(Opened {
+            name,
+            model: Box::new(model),
+        }),
         Err(error) => Err(FindError::of(&name, error)),
     }
 }
