@@ -42,7 +42,7 @@ fn logits_by(
     options: &LoadOptions,
 ) -> Vec<f32> {
     let threads = Threads::new(n_cores);
-    let mut file = ModelFile::open(&file[..]).unwrap();
+    let mut file = ModelFile::open(file).unwrap();
     let mut memory = Memory::for_model(&file, options, &threads);
     let mut session =
         Session::load(&mut file, &mut memory, options, threads, &mut |_, _| ()).unwrap();

@@ -56,6 +56,8 @@ fn a_missing_tensor_is_named() {
     rename(&mut file, "blk.1.ffn_up.weight", "blk.1.ffn_xx.weight");
     let tensor = "blk.1.ffn_up.weight".to_owned();
     assert_eq!(error(&file), LoadError::MissingTensor { tensor });
+    let opened = ModelFile::open(file.as_slice());
+    assert!(opened.is_err(), "it is refused before memory is taken");
 }
 
 #[test]

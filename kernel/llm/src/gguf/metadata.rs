@@ -47,12 +47,12 @@ impl Metadata<'_> {
             let offset = cursor.pos();
             let key = core::str::from_utf8(cursor.string(MAX_KEY_BYTES)?)
                 .map_err(|_| Error::NameNotUtf8 { offset })?;
-            let value = Value::read(cursor)?;
+            let (value, len_bytes) = Value::read(cursor)?;
             let end = cursor.pos() as usize;
             entries.push(Entry {
                 key: key.to_string(),
-                value: value.over(&[]),
-                in_header: end - value.bytes().len()..end,
+                value,
+                in_header: end - len_bytes..end,
             });
         }
         let mut by_key: Vec<u32> = (0..entries.len() as u32).collect();

@@ -104,42 +104,32 @@ impl<'a> Value<'a> {
         }
     }
 
-    /// The part of the header that the value borrows.
-    pub(super) fn bytes(&self) -> &'a [u8] {
-        match self {
-            Value::String(bytes) | Value::Array(Array { bytes, .. }) => bytes,
-            _ => &[],
-        }
-    }
-
     /// The same value, borrowing `bytes`.
-    pub(super) fn over<'b>(&self, bytes: &'b [u8]) -> Value<'b> {
-        match *self {
-            Value::Unsigned(v, t) => Value::Unsigned(v, t),
-            Value::Signed(v, t) => Value::Signed(v, t),
-            Value::F32(v) => Value::F32(v),
-            Value::F64(v) => Value::F64(v),
-            Value::Bool(v) => Value::Bool(v),
+    pub(super) fn over(self, bytes: &'a [u8]) -> Self {
+        match self {
             Value::String(_) => Value::String(bytes),
-            Value::Array(Array {
-                element_type, len, ..
-            }) => Value::Array(Array {
-                element_type,
-                len,
-                bytes,
-            }),
+            Value::Array(array) => Value::Array(Array { bytes, ..array }),
+            scalar => scalar,
         }
     }
 
-    pub(super) fn read(cursor: &mut Cursor<'a>) -> Result<Self, Error> {
+    /// Reads a value. Its text or elements, so many bytes, are those before the cursor: see [`Value::over`].
+    pub(super) fn read(cursor: &mut Cursor<'_>) -> Result<(Value<'static>, usize), Error> {
         let value_type = read_type(cursor)?;
         match value_type {
-            ValueType::String => Ok(Value::String(cursor.string(MAX_STRING_BYTES)?)),
-            ValueType::Array => Ok(Value::Array(Array::read(cursor, 1)?)),
+            ValueType::String => {
+                let text = cursor.string(MAX_STRING_BYTES)?;
+                Ok((Value::String(&[]), text.len()))
+            }
+            ValueType::Array => {
+                let (array, len_bytes) = Array::read(cursor, 1)?;
+                Ok((Value::Array(array), len_bytes))
+            }
             scalar => {
                 let offset = cursor.pos();
                 let bytes = cursor.bytes(scalar.min_bytes())?;
-                scalar_from_le(scalar, bytes).ok_or(Error::BadBool { offset })
+                let value = scalar_from_le(scalar, bytes).ok_or(Error::BadBool { offset })?;
+                Ok((value, 0))
             }
         }
     }
@@ -198,7 +188,7 @@ pub struct Array<'a> {
 }
 
 impl<'a> Array<'a> {
-    fn read(cursor: &mut Cursor<'a>, nesting: u32) -> Result<Self, Error> {
+    fn read(cursor: &mut Cursor<'_>, nesting: u32) -> Result<(Array<'static>, usize), Error> {
         let offset = cursor.pos();
         if nesting > MAX_ARRAY_NESTING {
             return Err(Error::ArrayTooDeep {
@@ -221,11 +211,12 @@ impl<'a> Array<'a> {
             }
             _ => cursor.bytes(len * min_bytes)?,
         };
-        Ok(Array {
+        let array = Array {
             element_type,
             len: len as usize,
-            bytes,
-        })
+            bytes: &[],
+        };
+        Ok((array, bytes.len()))
     }
 
     /// Number of elements.

@@ -85,7 +85,7 @@ impl Case {
             .map(|n| n * n * 31 % vocab_size as u32)
             .collect();
         let threads = Threads::new(n_cores);
-        let mut file = ModelFile::open(&file[..]).unwrap();
+        let mut file = ModelFile::open(file).unwrap();
         let mut memory = Memory::for_model(&file, &options, &threads);
         let mut session =
             Session::load(&mut file, &mut memory, &options, threads, &mut |_, _| ()).unwrap();
