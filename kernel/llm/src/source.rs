@@ -3,8 +3,6 @@
 //! The firmware implements [`ModelSource`] over a file on the card, the host tool over a file of
 //! its operating system, tests over a slice.
 
-use core::fmt;
-
 /// A model file that can be read at any offset.
 pub trait ModelSource {
     /// Length of the whole file.
@@ -41,25 +39,14 @@ pub trait ModelSource {
 }
 
 /// A read that failed: what happened, and at which byte of the file.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
+#[error("reading the model at byte {offset}: {what}")]
 pub struct SourceError {
     /// What the device or the file system said, as a short phrase.
     pub what: &'static str,
     /// First byte of the read that failed.
     pub offset: u64,
 }
-
-impl fmt::Display for SourceError {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(
-            f,
-            "reading the model at byte {}: {}",
-            self.offset, self.what
-        )
-    }
-}
-
-impl core::error::Error for SourceError {}
 
 impl ModelSource for &[u8] {
     fn len_bytes(&self) -> u64 {

@@ -3,8 +3,6 @@
 //! The kernel makes one from RAM, the host from a `Vec<Line>`. Nothing is ever given back; an
 //! arena is dropped whole. What is needed for a while only comes from [`Arena::scratch`].
 
-use core::fmt;
-
 /// One cache line of the Cortex-A72: what an arena is made of.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[repr(C, align(64))]
@@ -42,28 +40,14 @@ pub fn bytes_mut<T: Plain>(value: &mut T) -> &mut [u8] {
 }
 
 /// The arena has less room than was asked for.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
+#[error("{needed_bytes} bytes of memory needed and {free_bytes} left")]
 pub struct OutOfMemory {
     /// Bytes that the slice needs.
     pub needed_bytes: u64,
     /// Bytes that were left.
     pub free_bytes: u64,
 }
-
-impl fmt::Display for OutOfMemory {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let OutOfMemory {
-            needed_bytes,
-            free_bytes,
-        } = self;
-        write!(
-            f,
-            "{needed_bytes} bytes of memory needed and {free_bytes} left"
-        )
-    }
-}
-
-impl core::error::Error for OutOfMemory {}
 
 /// A run of lines, given out from the front.
 pub struct Arena<'a> {

@@ -1,7 +1,6 @@
 //! `pilm chat MODEL`: the firmware's own console, with the host in place of the board.
 
 use std::cell::{Cell, OnceCell, RefCell};
-use std::fmt;
 use std::fs::File;
 use std::io::{self, IsTerminal, Read, Write};
 use std::path::{Path, PathBuf};
@@ -81,23 +80,14 @@ struct Host {
 }
 
 /// A file cannot be read.
+#[derive(Debug, thiserror::Error)]
 enum FileError {
+    #[error("the model file cannot be read: {0}")]
     Model(io::Error),
+    #[error("{name} cannot be read: {error}")]
     Text { name: String, error: io::Error },
+    #[error("{name} has more than {limit_bytes} bytes: no more are read, shorten it")]
     TooLong { name: String, limit_bytes: usize },
-}
-
-impl fmt::Display for FileError {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match self {
-            FileError::Model(error) => write!(f, "the model file cannot be read: {error}"),
-            FileError::Text { name, error } => write!(f, "{name} cannot be read: {error}"),
-            FileError::TooLong { name, limit_bytes } => write!(
-                f,
-                "{name} has more than {limit_bytes} bytes: no more are read, shorten it"
-            ),
-        }
-    }
 }
 
 impl Platform for Host {
