@@ -26,9 +26,10 @@ pub struct FloatChunk<const NT: usize> {
     pub x: [[f32; 16]; NT],
 }
 
-// SAFETY: numbers only.
+// SAFETY: floats after bytes that are a multiple of them, in all 80 · `NT` bytes: no padding for any `NT`, which
+// a derive cannot tell.
 unsafe impl<const NT: usize> Plain for QuantPair<NT> {}
-// SAFETY: numbers only.
+// SAFETY: floats in all 64 · `NT` bytes.
 unsafe impl<const NT: usize> Plain for FloatChunk<NT> {}
 
 /// Tokens in a tile.
