@@ -2,7 +2,6 @@
 //!
 //! **Resources**: Devicetree Specification 0.4, chapter 5 (flattened format); docs/hardware.md BOOT-8.
 
-use core::fmt;
 use core::ops::Range;
 
 use crate::ram::Ranges;
@@ -21,21 +20,25 @@ const NOP: u32 = 4;
 const END: u32 = 9;
 
 /// Why a tree could not be read.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum Error {
     /// The first word is not the magic number.
+    #[error("no device tree: it starts with {found:#010x}")]
     NoMagic {
         /// What it is.
         found: u32,
     },
     /// The header's sizes cannot be right.
+    #[error("device tree ignored: impossible sizes in its header")]
     BadHeader,
     /// The tree ends, or points outside itself, at this offset.
+    #[error("device tree ignored: cut off at byte {offset}")]
     Truncated {
         /// Bytes from the start of the tree.
         offset: usize,
     },
     /// An unknown token.
+    #[error("device tree ignored: unknown token {token:#x} at byte {offset}")]
     BadToken {
         /// The token.
         token: u32,
@@ -43,24 +46,6 @@ pub enum Error {
         offset: usize,
     },
 }
-
-impl fmt::Display for Error {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match *self {
-            Error::NoMagic { found } => write!(f, "no device tree: it starts with {found:#010x}"),
-            Error::BadHeader => write!(f, "device tree ignored: impossible sizes in its header"),
-            Error::Truncated { offset } => {
-                write!(f, "device tree ignored: cut off at byte {offset}")
-            }
-            Error::BadToken { token, offset } => write!(
-                f,
-                "device tree ignored: unknown token {token:#x} at byte {offset}"
-            ),
-        }
-    }
-}
-
-impl core::error::Error for Error {}
 
 /// What a tree says about memory.
 #[derive(Clone, Debug, PartialEq, Eq)]

@@ -14,7 +14,6 @@
 //!
 //! **Resources**: Arm Architecture Reference Manual, D8.3 (descriptor formats).
 
-use core::fmt;
 use core::ops::Range;
 
 use crate::registers::{ATTR_DEVICE, ATTR_NORMAL, VA_BITS};
@@ -61,59 +60,39 @@ impl Memory {
 }
 
 /// Why a range could not be mapped, unmapped or protected.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum MapError {
     /// Start or end is not a multiple of 4 KiB.
+    #[error("cannot map {addr:#x}: not a multiple of 4 KiB")]
     Unaligned {
         /// The start or end in question.
         addr: u64,
     },
     /// The range is empty or ends above the 36 bits that the tables translate.
+    #[error("cannot map a range up to {end:#x}: empty, or above {VA_BITS} bits")]
     OutOfRange {
         /// The end of the range.
         end: u64,
     },
     /// Something is already mapped there.
+    #[error("cannot map {addr:#x}: mapped already")]
     Occupied {
         /// The first address that is taken.
         addr: u64,
     },
     /// Nothing is mapped there, or only as part of a larger block.
+    #[error("cannot change {addr:#x}: no page or block of its own is mapped there")]
     NotMapped {
         /// The first address without a mapping of its own.
         addr: u64,
     },
     /// The pool of tables is used up.
+    #[error("cannot map: all {tables} translation tables are used, raise their number in boot")]
     OutOfTables {
         /// Number of tables in the pool.
         tables: usize,
     },
 }
-
-impl fmt::Display for MapError {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match *self {
-            MapError::Unaligned { addr } => {
-                write!(f, "cannot map {addr:#x}: not a multiple of 4 KiB")
-            }
-            MapError::OutOfRange { end } => write!(
-                f,
-                "cannot map a range up to {end:#x}: empty, or above {VA_BITS} bits"
-            ),
-            MapError::Occupied { addr } => write!(f, "cannot map {addr:#x}: mapped already"),
-            MapError::NotMapped { addr } => write!(
-                f,
-                "cannot change {addr:#x}: no page or block of its own is mapped there"
-            ),
-            MapError::OutOfTables { tables } => write!(
-                f,
-                "cannot map: all {tables} translation tables are used, raise their number in boot"
-            ),
-        }
-    }
-}
-
-impl core::error::Error for MapError {}
 
 /// One table of 512 descriptors.
 #[repr(C, align(4096))]

@@ -11,7 +11,6 @@
 //! controller reaches. What the firmware reserves, and what lies between the image and the next
 //! 2 MiB block, stays unmapped.
 
-use core::fmt;
 use core::ops::Range;
 
 use boot::device_tree::{self, HEADER_BYTES, MemoryNodes};
@@ -41,36 +40,17 @@ pub struct Survey {
 }
 
 /// Why RAM could not be taken into use.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum Error {
     /// The tables could not take it.
-    Map(MapError),
+    #[error(transparent)]
+    Map(#[from] MapError),
     /// There is less than the heap needs below 1 GiB.
+    #[error("only {} MiB of RAM below 1 GiB are free: check gpu_mem in config.txt", .largest_bytes >> 20)]
     TooLittle {
         /// Bytes in the largest range that could be used.
         largest_bytes: u64,
     },
-}
-
-impl fmt::Display for Error {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match self {
-            Error::Map(error) => error.fmt(f),
-            Error::TooLittle { largest_bytes } => write!(
-                f,
-                "only {} MiB of RAM below 1 GiB are free: check gpu_mem in config.txt",
-                largest_bytes >> 20
-            ),
-        }
-    }
-}
-
-impl core::error::Error for Error {}
-
-impl From<MapError> for Error {
-    fn from(error: MapError) -> Self {
-        Error::Map(error)
-    }
 }
 
 /// Reads the device tree at `addr`, if there is one. Its pages are mapped for the time being only.

@@ -1,21 +1,22 @@
 //! What can go wrong between a host and its QEMU.
 
-use std::fmt;
 use std::io;
 use std::process::ExitStatus;
 use std::time::Duration;
 
 /// Failure of a QEMU or of a conversation with its guest.
-#[derive(Debug)]
+#[derive(Debug, thiserror::Error)]
 pub enum Error {
     /// The program cannot be started.
+    #[error("{program} cannot be started ({reason}): `cargo xtask setup` installs it")]
     Start {
         /// Name of the program.
         program: String,
         /// The system's reason.
-        source: io::Error,
+        reason: io::Error,
     },
     /// The guest did not say what was waited for.
+    #[error("no {pattern:?} within {waited:?}; all that was said:\n{transcript}")]
     Timeout {
         /// The text waited for.
         pattern: String,
@@ -25,6 +26,7 @@ pub enum Error {
         transcript: String,
     },
     /// QEMU ended before the guest said what was waited for.
+    #[error("{} before {pattern:?}; all that was said:\n{transcript}", ended(.status))]
     Ended {
         /// The text waited for.
         pattern: String,
@@ -34,6 +36,7 @@ pub enum Error {
         transcript: String,
     },
     /// QEMU was expected to end, and did not.
+    #[error("QEMU has not ended within {waited:?}; all that was said:\n{transcript}")]
     StillRunning {
         /// How long was waited.
         waited: Duration,
@@ -41,48 +44,40 @@ pub enum Error {
         transcript: String,
     },
     /// A byte cannot be sent, or QEMU's log cannot be read.
+    #[error("talking to QEMU: {0}")]
     Io(io::Error),
 }
 
-impl fmt::Display for Error {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match self {
-            Error::Start { program, source } => write!(
-                f,
-                "{program} cannot be started ({source}): `cargo xtask setup` installs it"
-            ),
-            Error::Timeout {
-                pattern,
-                waited,
-                transcript,
-            } => write!(
-                f,
-                "no {pattern:?} within {waited:?}; all that was said:\n{transcript}"
-            ),
-            Error::Ended {
-                pattern,
-                status,
-                transcript,
-            } => {
-                match status {
-                    Some(status) => write!(f, "QEMU ended ({status})")?,
-                    None => write!(f, "QEMU closed the UART")?,
-                }
-                write!(f, " before {pattern:?}; all that was said:\n{transcript}")
-            }
-            Error::StillRunning { waited, transcript } => write!(
-                f,
-                "QEMU has not ended within {waited:?}; all that was said:\n{transcript}"
-            ),
-            Error::Io(source) => write!(f, "talking to QEMU: {source}"),
-        }
-    }
+/// What happened to QEMU.
+fn ended(status: &Option<ExitStatus>) -> String {
+    status.map_or("QEMU closed the UART".into(), |status| {
+        format!("QEMU ended ({status})")
+    })
 }
-
-impl std::error::Error for Error {}
 
 impl From<io::Error> for Error {
     fn from(source: io::Error) -> Error {
         Error::Io(source)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_end_is_told_with_what_was_said() {
+        let end = |status| Error::Ended {
+            pattern: "> ".into(),
+            status,
+            transcript: "PiLM".into(),
+        };
+        let sentence = |what| format!("{what} before \"> \"; all that was said:\nPiLM");
+        assert_eq!(end(None).to_string(), sentence("QEMU closed the UART"));
+        let status = ExitStatus::default();
+        assert_eq!(
+            end(Some(status)).to_string(),
+            sentence("QEMU ended (exit status: 0)")
+        );
     }
 }

@@ -127,9 +127,9 @@ impl Machine {
             .stdin(Stdio::piped())
             .stdout(Stdio::piped())
             .stderr(Stdio::piped());
-        let mut child = command.spawn().map_err(|source| Error::Start {
+        let mut child = command.spawn().map_err(|reason| Error::Start {
             program: PROGRAM.to_owned(),
-            source,
+            reason,
         })?;
         let stdin = child.stdin.take();
         let stdout = child.stdout.take().expect("stdout is a pipe");

@@ -15,8 +15,6 @@ pub(crate) mod fake;
 #[cfg(test)]
 mod tests;
 
-use core::fmt;
-
 use tock_registers::interfaces::{Readable, Writeable};
 use tock_registers::register_structs;
 use tock_registers::registers::{InMemoryRegister, ReadOnly, WriteOnly};
@@ -76,14 +74,16 @@ impl Default for Buffer {
 }
 
 /// Why there is no answer.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum Error {
     /// The VideoCore did not answer within a second.
+    #[error("no answer from the firmware to tag {tag:#010x} within 1 s")]
     Timeout {
         /// The tag.
         tag: u32,
     },
     /// It did not understand the buffer.
+    #[error("the firmware refused tag {tag:#010x} with code {code:#010x}")]
     Refused {
         /// The tag.
         tag: u32,
@@ -91,11 +91,13 @@ pub enum Error {
         code: u32,
     },
     /// It does not know the tag.
+    #[error("the firmware does not know tag {tag:#010x}")]
     Unanswered {
         /// The tag.
         tag: u32,
     },
     /// The answer is shorter than it must be.
+    #[error("the firmware's answer to tag {tag:#010x} has only {bytes} bytes")]
     Short {
         /// The tag.
         tag: u32,
@@ -103,30 +105,6 @@ pub enum Error {
         bytes: usize,
     },
 }
-
-impl fmt::Display for Error {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match *self {
-            Error::Timeout { tag } => {
-                write!(
-                    f,
-                    "no answer from the firmware to tag {tag:#010x} within 1 s"
-                )
-            }
-            Error::Refused { tag, code } => write!(
-                f,
-                "the firmware refused tag {tag:#010x} with code {code:#010x}"
-            ),
-            Error::Unanswered { tag } => write!(f, "the firmware does not know tag {tag:#010x}"),
-            Error::Short { tag, bytes } => write!(
-                f,
-                "the firmware's answer to tag {tag:#010x} has only {bytes} bytes"
-            ),
-        }
-    }
-}
-
-impl core::error::Error for Error {}
 
 /// How a buffer gets to the VideoCore and back; the seam for tests.
 pub trait Doorbell {

@@ -7,8 +7,6 @@
 
 pub mod registers;
 
-use core::fmt;
-
 use tock_registers::interfaces::{Readable, Writeable};
 
 use self::registers::{CR, DR, FR, IFLS, IMSC, LCRH, Registers};
@@ -40,25 +38,14 @@ pub struct Divisors {
 }
 
 /// A baud rate that the clock cannot give.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
+#[error("a baud rate of {baud} is not possible: choose 300 to {max_baud}")]
 pub struct BadBaudRate {
     /// What was asked for.
     pub baud: u32,
     /// The fastest possible.
     pub max_baud: u32,
 }
-
-impl fmt::Display for BadBaudRate {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(
-            f,
-            "a baud rate of {} is not possible: choose 300 to {}",
-            self.baud, self.max_baud
-        )
-    }
-}
-
-impl core::error::Error for BadBaudRate {}
 
 impl Divisors {
     /// The divisors for `baud` from `clock_hz`: clock / (16 · baud) in 64ths, rounded.

@@ -1,35 +1,21 @@
-//! Sentences that quote a file, fit for one line of a terminal.
+//! What a file says, fit to be quoted on a line of a terminal.
 
 use core::fmt::{self, Write};
 
-/// Most characters of a sentence; names in a file can have tens of thousands.
-const MAX_CHARS: usize = 400;
+/// Most characters of a quotation; names in a file can have tens of thousands.
+const MAX_CHARS: usize = 200;
 
-/// Passes text on with control characters escaped and the overlong cut.
-pub(crate) struct OneLine<'f, W> {
-    out: &'f mut W,
-    chars_left: usize,
-}
+/// Text with control characters escaped and the overlong cut.
+pub(crate) struct OneLine<'a>(pub(crate) &'a str);
 
-impl<'f, W: Write> OneLine<'f, W> {
-    pub(crate) fn new(out: &'f mut W) -> Self {
-        OneLine {
-            out,
-            chars_left: MAX_CHARS,
-        }
-    }
-}
-
-impl<W: Write> Write for OneLine<'_, W> {
-    fn write_str(&mut self, text: &str) -> fmt::Result {
-        for c in text.chars() {
-            match self.chars_left {
-                0 => return Ok(()),
-                1 => self.out.write_char('…')?,
-                _ if c.is_control() => write!(self.out, "{}", c.escape_default())?,
-                _ => self.out.write_char(c)?,
+impl fmt::Display for OneLine<'_> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        for (i, c) in self.0.chars().enumerate() {
+            match i + 1 {
+                MAX_CHARS => return f.write_char('…'),
+                _ if c.is_control() => write!(f, "{}", c.escape_default())?,
+                _ => f.write_char(c)?,
             }
-            self.chars_left -= 1;
         }
         Ok(())
     }
@@ -38,18 +24,16 @@ impl<W: Write> Write for OneLine<'_, W> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use std::string::String;
+    use std::string::ToString;
 
-    fn shown(text: &str) -> String {
-        let mut out = String::new();
-        OneLine::new(&mut out).write_str(text).unwrap();
-        out
+    fn quoted(text: &str) -> std::string::String {
+        OneLine(text).to_string()
     }
 
     #[test]
     fn a_name_cannot_move_the_cursor_or_flood_the_screen() {
-        assert_eq!(shown("blk\u{1b}[2J\n"), "blk\\u{1b}[2J\\n");
-        assert_eq!(shown("é·中"), "é·中");
-        assert_eq!(shown(&"é".repeat(500)), "é".repeat(399) + "…");
+        assert_eq!(quoted("blk\u{1b}[2J\n"), "blk\\u{1b}[2J\\n");
+        assert_eq!(quoted("é·中"), "é·中");
+        assert_eq!(quoted(&"é".repeat(500)), "é".repeat(199) + "…");
     }
 }

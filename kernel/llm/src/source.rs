@@ -3,7 +3,7 @@
 //! The firmware implements [`ModelSource`] over a file on the card, the host tool over a file of
 //! its operating system, tests over a slice.
 
-use core::{error, fmt};
+use core::error;
 
 /// A model file that can be read at any offset.
 pub trait ModelSource {
@@ -55,23 +55,12 @@ pub trait ModelSource {
 }
 
 /// A read that reaches past the end of the file.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
+#[error("reading the model at byte {offset}: past the end of the file")]
 pub struct PastEnd {
     /// First byte of the read.
     pub offset: u64,
 }
-
-impl fmt::Display for PastEnd {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let offset = self.offset;
-        write!(
-            f,
-            "reading the model at byte {offset}: past the end of the file"
-        )
-    }
-}
-
-impl error::Error for PastEnd {}
 
 impl ModelSource for &[u8] {
     type Error = PastEnd;

@@ -40,9 +40,10 @@ impl<const NT: usize> FloatChunk<NT> {
     pub const ZERO: Self = Self { x: [[0.0; 16]; NT] };
 }
 
-// SAFETY: numbers only.
+// SAFETY: floats after bytes that are a multiple of them, in all 80 · `NT` bytes: no padding for any `NT`, which
+// a derive cannot tell.
 unsafe impl<const NT: usize> Plain for QuantPair<NT> {}
-// SAFETY: numbers only.
+// SAFETY: floats in all 64 · `NT` bytes.
 unsafe impl<const NT: usize> Plain for FloatChunk<NT> {}
 
 /// Tokens in a tile.

@@ -3,7 +3,7 @@
 //! The kernel makes one from RAM, the host from a `Vec<Line>`. Nothing is ever given back; an
 //! arena is dropped whole. What is needed for a while only comes from [`Arena::scratch`].
 
-use core::fmt;
+use zerocopy::{FromBytes, Immutable, IntoBytes};
 
 /// One cache line of the Cortex-A72: what an arena is made of.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -17,53 +17,24 @@ impl Line {
     pub const ZERO: Line = Line([0; 64]);
 }
 
-/// Types for which every bit pattern is a value, so that zeroed memory is one.
+/// Types for which every bit pattern is a value, so that zeroed memory is one, and every byte is a number's.
 ///
 /// # Safety
-/// The type has no padding that matters, no reference, no invalid bit pattern, no `Drop`, and an
-/// alignment of at most 64.
+/// The type has no padding, no reference, no invalid bit pattern and no `Drop`.
 pub unsafe trait Plain: Copy + 'static {}
 
-macro_rules! plain {
-    ($($t:ty),*) => {$(
-        // SAFETY: a primitive number has no invalid bit pattern.
-        unsafe impl Plain for $t {}
-    )*};
-}
-plain!(u8, i8, u16, i16, u32, i32, u64, i64, usize, f32, f64);
-
-// SAFETY: an array adds nothing to its elements.
-unsafe impl<T: Plain, const N: usize> Plain for [T; N] {}
-
-/// The bytes of a value of plain numbers, as they stand in memory.
-pub fn bytes_mut<T: Plain>(value: &mut T) -> &mut [u8] {
-    // SAFETY: borrowed alone, initialised, and whatever is written is a value again.
-    unsafe { core::slice::from_raw_parts_mut(core::ptr::from_mut(value).cast(), size_of::<T>()) }
-}
+// SAFETY: `FromBytes` is any bit pattern, `IntoBytes` no padding, `Immutable` no cell, `Copy` no `Drop`.
+unsafe impl<T: FromBytes + Immutable + IntoBytes + Copy + 'static> Plain for T {}
 
 /// The arena has less room than was asked for.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
+#[error("{needed_bytes} bytes of memory needed and {free_bytes} left")]
 pub struct OutOfMemory {
     /// Bytes that the slice needs.
     pub needed_bytes: u64,
     /// Bytes that were left.
     pub free_bytes: u64,
 }
-
-impl fmt::Display for OutOfMemory {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let OutOfMemory {
-            needed_bytes,
-            free_bytes,
-        } = self;
-        write!(
-            f,
-            "{needed_bytes} bytes of memory needed and {free_bytes} left"
-        )
-    }
-}
-
-impl core::error::Error for OutOfMemory {}
 
 /// A run of lines, given out from the front.
 pub struct Arena<'a> {

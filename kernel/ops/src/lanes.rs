@@ -7,36 +7,27 @@
 //! value `i` of token `t` is lane `i % 4` of element `(i / 4) · n + t`. With one token it is the
 //! plain vector; with more, rows are still cut into contiguous parts.
 
-use crate::arena::Plain;
+use zerocopy::{FromBytes, Immutable, IntoBytes};
 
 /// Four floats.
-#[derive(Clone, Copy, Debug, Default, PartialEq)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, FromBytes, Immutable, IntoBytes)]
 #[repr(C, align(16))]
 pub struct F32x4(pub [f32; 4]);
 
 /// Eight halves, as bits.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, FromBytes, Immutable, IntoBytes)]
 #[repr(C, align(16))]
 pub struct F16x8(pub [u16; 8]);
 
 /// Eight floats.
-#[derive(Clone, Copy, Debug, Default, PartialEq)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, FromBytes, Immutable, IntoBytes)]
 #[repr(C, align(16))]
 pub struct F32x8(pub [f32; 8]);
 
 /// Eight bytes.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, FromBytes, Immutable, IntoBytes)]
 #[repr(C, align(8))]
 pub struct I8x8(pub [i8; 8]);
-
-// SAFETY: numbers only, no padding.
-unsafe impl Plain for I8x8 {}
-// SAFETY: numbers only, no padding.
-unsafe impl Plain for F32x4 {}
-// SAFETY: numbers only, no padding.
-unsafe impl Plain for F16x8 {}
-// SAFETY: numbers only, no padding.
-unsafe impl Plain for F32x8 {}
 
 impl F32x4 {
     /// Four zeros.

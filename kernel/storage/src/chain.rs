@@ -5,7 +5,6 @@
 //! same blocks does) are refused.
 
 use alloc::vec::Vec;
-use core::fmt;
 
 use crate::boot_sector::{BootSector, FatType};
 
@@ -54,11 +53,13 @@ impl Link {
 }
 
 /// Why a chain cannot be followed.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum Error<E> {
     /// Reading the table failed.
+    #[error("{0}")]
     Table(E),
     /// It ends, or leads out of the volume, before the file does.
+    #[error("only {have} of its {need} clusters are on the card")]
     Short {
         /// Clusters that were there.
         have: u32,
@@ -66,22 +67,11 @@ pub enum Error<E> {
         need: u32,
     },
     /// It visits blocks twice.
+    #[error("its cluster chain runs in a circle")]
     Loop,
     /// More than [`MAX_RUNS`] pieces.
+    #[error("it lies in more than {MAX_RUNS} pieces")]
     TooFragmented,
-}
-
-impl<E: fmt::Display> fmt::Display for Error<E> {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match self {
-            Self::Table(error) => error.fmt(f),
-            Self::Short { have, need } => {
-                write!(f, "only {have} of its {need} clusters are on the card")
-            }
-            Self::Loop => f.write_str("its cluster chain runs in a circle"),
-            Self::TooFragmented => write!(f, "it lies in more than {MAX_RUNS} pieces"),
-        }
-    }
 }
 
 /// How long a chain is to be.

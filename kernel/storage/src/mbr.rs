@@ -3,7 +3,8 @@
 //! Pure. A card has a partition table (MBR), or is one volume without a table ("superfloppy"), or
 //! is something that the Raspberry Pi's firmware cannot boot from either.
 
-use core::fmt;
+use alloc::format;
+use alloc::string::String;
 
 use crate::boot_sector::{self, BootSector};
 use crate::device::{Block, has_signature, u32_at};
@@ -25,42 +26,36 @@ impl Candidates {
 }
 
 /// Why sector 0 leads to no FAT volume.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum Error {
     /// Nothing but zeros, or nothing but ones: a card that was never formatted.
+    #[error("the card is empty")]
     Blank,
     /// No signature: no partition table and no file system that is known here.
+    #[error("the card has no partition table")]
     NoTable,
     /// A partition table without partitions.
+    #[error("the card's partition table is empty")]
     NoPartition,
     /// The protective table of a GUID partition table.
+    #[error("the card is partitioned with GPT")]
     Gpt,
     /// Partitions, none of a FAT type.
+    #[error("the card has no FAT partition (found type{})", listed(.types))]
     NoFat {
         /// Partition types, 0 for unused entries.
         types: [u8; 4],
     },
     /// The whole card is one file system of another kind.
+    #[error("the card is formatted as {0}")]
     Other(boot_sector::Other),
 }
 
-impl fmt::Display for Error {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match self {
-            Self::Blank => f.write_str("the card is empty"),
-            Self::NoTable => f.write_str("the card has no partition table"),
-            Self::NoPartition => f.write_str("the card's partition table is empty"),
-            Self::Gpt => f.write_str("the card is partitioned with GPT"),
-            Self::NoFat { types } => {
-                f.write_str("the card has no FAT partition (found type")?;
-                for partition_type in types.iter().filter(|&&t| t != 0) {
-                    write!(f, " {partition_type:#04x}")?;
-                }
-                f.write_str(")")
-            }
-            Self::Other(other) => write!(f, "the card is formatted as {other}"),
-        }
-    }
+/// The types of the entries in use.
+fn listed(types: &[u8; 4]) -> String {
+    let used = types.iter().filter(|&&t| t != 0);
+    used.map(|partition_type| format!(" {partition_type:#04x}"))
+        .collect()
 }
 
 /// Finds the volumes that may be FAT.

@@ -1,6 +1,5 @@
 //! A model file of the host's file system.
 
-use std::fmt;
 use std::fs::File;
 use std::io::{self, Read, Seek, SeekFrom};
 use std::path::Path;
@@ -41,38 +40,28 @@ impl ModelSource for FileSource {
 }
 
 /// A file that cannot be read.
-#[derive(Debug)]
+#[derive(Debug, thiserror::Error)]
 #[expect(missing_docs, reason = "the sentences say what the fields hold")]
 pub enum FileError {
     /// The model file does not open.
+    #[error("the model file cannot be read: {0}")]
     Model(io::Error),
     /// A read of the model file failed.
+    #[error("reading the model at byte {offset}: {}", what(.error))]
     Read { offset: u64, error: io::Error },
     /// A text file cannot be read.
+    #[error("{name} cannot be read: {error}")]
     Text { name: String, error: io::Error },
     /// A text file is longer than may be read.
+    #[error("{name} has more than {limit_bytes} bytes: no more are read, shorten it")]
     TooLong { name: String, limit_bytes: usize },
 }
 
-impl fmt::Display for FileError {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match self {
-            FileError::Model(error) => write!(f, "the model file cannot be read: {error}"),
-            FileError::Read { offset, error } => {
-                let what = match error.kind() {
-                    io::ErrorKind::UnexpectedEof => "past the end of the file",
-                    io::ErrorKind::PermissionDenied => "permission denied",
-                    _ => "the file system failed",
-                };
-                write!(f, "reading the model at byte {offset}: {what}")
-            }
-            FileError::Text { name, error } => write!(f, "{name} cannot be read: {error}"),
-            FileError::TooLong { name, limit_bytes } => write!(
-                f,
-                "{name} has more than {limit_bytes} bytes: no more are read, shorten it"
-            ),
-        }
+/// What the file system says, as a short phrase.
+fn what(error: &io::Error) -> &'static str {
+    match error.kind() {
+        io::ErrorKind::UnexpectedEof => "past the end of the file",
+        io::ErrorKind::PermissionDenied => "permission denied",
+        _ => "the file system failed",
     }
 }
-
-impl std::error::Error for FileError {}

@@ -2,7 +2,6 @@
 //!
 //! Resources: the NPY format specification in NumPy's reference, `numpy.lib.format`, version 1.0.
 
-use std::fmt;
 use std::io::{self, Write};
 
 const MAGIC: &[u8] = b"\x93NUMPY\x01\x00";
@@ -65,27 +64,18 @@ pub fn parse(file: &[u8]) -> Result<(Vec<usize>, Vec<f32>), Error> {
 }
 
 /// Why a file is not an array of f32.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum Error {
     /// It does not start as a version 1.0 file does.
+    #[error("not a version 1.0 .npy file")]
     Magic,
     /// Another element type or order than little-endian f32 in C order.
+    #[error("not a little-endian f32 array in C order")]
     Type,
     /// Too short or too long for its shape.
+    #[error("the file's length does not match its shape")]
     Length,
 }
-
-impl fmt::Display for Error {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(match self {
-            Error::Magic => "not a version 1.0 .npy file",
-            Error::Type => "not a little-endian f32 array in C order",
-            Error::Length => "the file's length does not match its shape",
-        })
-    }
-}
-
-impl std::error::Error for Error {}
 
 #[cfg(test)]
 mod tests {

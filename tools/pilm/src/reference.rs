@@ -15,7 +15,6 @@
 //! arXiv:1910.07467 (RMSNorm); Shazeer 2020, arXiv:2002.05202 (SwiGLU).
 
 use std::collections::BTreeMap;
-use std::fmt;
 
 use llm::gguf::{self, Gguf};
 use llm::source::ModelSource;
@@ -247,37 +246,20 @@ fn softmax(scores: &[f64]) -> Vec<f64> {
 }
 
 /// Why a model could not be read.
-#[derive(Debug)]
+#[derive(Debug, thiserror::Error)]
 pub enum Error {
     /// Not a sound GGUF file, or a key is missing.
-    Gguf(gguf::Error),
+    #[error(transparent)]
+    Gguf(#[from] gguf::Error),
     /// The source could not be read, or its header is unsound.
+    #[error(transparent)]
     Source(Box<dyn std::error::Error + Send + Sync>),
     /// Another architecture than `llama` and `qwen2`.
+    #[error("architecture {0}: the reference has llama and qwen2")]
     Architecture(String),
     /// A tensor, by name, has a type without a decoder.
+    #[error("tensor {0} has a type that cannot be read")]
     Type(String),
-}
-
-impl fmt::Display for Error {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match self {
-            Error::Gguf(e) => e.fmt(f),
-            Error::Source(e) => e.fmt(f),
-            Error::Architecture(name) => {
-                write!(f, "architecture {name}: the reference has llama and qwen2")
-            }
-            Error::Type(tensor) => write!(f, "tensor {tensor} has a type that cannot be read"),
-        }
-    }
-}
-
-impl std::error::Error for Error {}
-
-impl From<gguf::Error> for Error {
-    fn from(e: gguf::Error) -> Error {
-        Error::Gguf(e)
-    }
 }
 
 #[cfg(test)]

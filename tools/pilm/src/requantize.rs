@@ -3,7 +3,6 @@
 //! The tensors stream through in pieces of whole rows, so the memory in use does not depend on
 //! their size. A matrix that already has the wanted type is copied byte for byte.
 
-use std::fmt;
 use std::io::Write;
 
 use llm::gguf::{self, Gguf, TensorInfo};
@@ -198,71 +197,33 @@ fn scalar(value: gguf::Value<'_>) -> Option<Value> {
 }
 
 /// Why a model could not be re-encoded.
-#[derive(Debug)]
+#[derive(Debug, thiserror::Error)]
 #[expect(
     missing_docs,
     reason = "the fields are what the sentences of Display print"
 )]
 pub enum Error {
     /// The source is not a sound GGUF file.
-    Gguf(gguf::Error),
+    #[error(transparent)]
+    Gguf(#[from] gguf::Error),
     /// The source could not be read, or its header is unsound.
+    #[error(transparent)]
     Source(Box<dyn std::error::Error + Send + Sync>),
     /// The result could not be written.
-    Write(gguf_writer::Error),
+    #[error(transparent)]
+    Write(#[from] gguf_writer::Error),
     /// A wanted type that cannot be made.
+    #[error("{ggml_type} cannot be made; choose {}", TARGETS.map(GgmlType::name).join(", "))]
     NoEncoder { ggml_type: GgmlType },
     /// A source type that cannot be read.
+    #[error("tensor {tensor} has type {ggml_type}, which cannot be read; start from an F16 file")]
     NoDecoder { tensor: String, ggml_type: GgmlType },
     /// NaN or infinity among the weights.
+    #[error("tensor {tensor} holds NaN or infinity; the source is damaged")]
     NotFinite { tensor: String },
     /// An array of arrays in the metadata.
+    #[error("{key} is an array of arrays")]
     NestedArray { key: String },
-}
-
-impl fmt::Display for Error {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match self {
-            Error::Gguf(e) => e.fmt(f),
-            Error::Source(e) => e.fmt(f),
-            Error::Write(e) => e.fmt(f),
-            Error::NoEncoder { ggml_type } => {
-                let names: Vec<&str> = TARGETS.iter().map(|t| t.name()).collect();
-                write!(
-                    f,
-                    "{} cannot be made; choose {}",
-                    ggml_type.name(),
-                    names.join(", ")
-                )
-            }
-            Error::NoDecoder { tensor, ggml_type } => write!(
-                f,
-                "tensor {tensor} has type {}, which cannot be read; start from an F16 file",
-                ggml_type.name()
-            ),
-            Error::NotFinite { tensor } => {
-                write!(
-                    f,
-                    "tensor {tensor} holds NaN or infinity; the source is damaged"
-                )
-            }
-            Error::NestedArray { key } => write!(f, "{key} is an array of arrays"),
-        }
-    }
-}
-
-impl std::error::Error for Error {}
-
-impl From<gguf::Error> for Error {
-    fn from(e: gguf::Error) -> Error {
-        Error::Gguf(e)
-    }
-}
-
-impl From<gguf_writer::Error> for Error {
-    fn from(e: gguf_writer::Error) -> Error {
-        Error::Write(e)
-    }
 }
 
 #[cfg(test)]
@@ -291,6 +252,16 @@ mod tests {
         for ggml_type in [GgmlType::F32, GgmlType::F16, GgmlType::Q8_0] {
             assert_eq!(made(&f32_file, ggml_type, false), bytes(&shape, ggml_type));
         }
+    }
+
+    #[test]
+    fn what_can_be_made_is_said() {
+        let ggml_type = GgmlType::Q4_K;
+        let error = Error::NoEncoder { ggml_type };
+        assert_eq!(
+            error.to_string(),
+            "Q4_K cannot be made; choose F32, F16, Q8_0, Q4_0, Q4_1"
+        );
     }
 
     #[test]

@@ -6,7 +6,6 @@
 //! Resources: the format description in the safetensors repository's README.
 
 use std::collections::BTreeMap;
-use std::fmt;
 use std::fs::{self, File};
 use std::io::{self, Read, Seek, SeekFrom};
 use std::path::Path;
@@ -228,18 +227,11 @@ impl Checkpoint {
 }
 
 /// A checkpoint that cannot be read.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+#[error("{file}: {what}")]
 pub struct Error {
     /// The file, or the tensor.
     pub file: String,
     /// What is wrong with it.
     pub what: String,
 }
-
-impl fmt::Display for Error {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "{}: {}", self.file, self.what)
-    }
-}
-
-impl std::error::Error for Error {}

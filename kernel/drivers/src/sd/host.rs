@@ -3,21 +3,21 @@
 //! [`SdHost`] is the seam between the card and the silicon: tests script it, [`super::Sdhci`]
 //! implements it on registers.
 
-use core::fmt;
-
 use super::adma::DmaMap;
 use super::protocol::{Command, Response};
 pub use crate::clock::Clock;
 
 /// Why a command or a transfer failed, as the controller saw it.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum HostError {
     /// No answer on the CMD line.
+    #[error("no answer to CMD{index}")]
     CommandTimeout {
         /// CMD index.
         index: u8,
     },
     /// The answer's CRC, end bit or index was wrong.
+    #[error("garbled answer to CMD{index} (status {status:#010x})")]
     CommandCorrupt {
         /// CMD index.
         index: u8,
@@ -25,11 +25,13 @@ pub enum HostError {
         status: u32,
     },
     /// Data did not come in time.
+    #[error("no data after CMD{index}")]
     DataTimeout {
         /// CMD index.
         index: u8,
     },
     /// The CRC or end bit of a data block was wrong.
+    #[error("CRC error in data of CMD{index} (status {status:#010x})")]
     DataCorrupt {
         /// CMD index.
         index: u8,
@@ -37,36 +39,43 @@ pub enum HostError {
         status: u32,
     },
     /// The command that the controller sends by itself after a transfer failed.
+    #[error("the automatic CMD12 failed (status {status:#06x})")]
     AutoStop {
         /// The controller's Auto-CMD error status.
         status: u32,
     },
     /// The controller's DMA engine stopped.
+    #[error("the DMA engine stopped (status {status:#x})")]
     Dma {
         /// The controller's ADMA error status.
         status: u32,
     },
     /// Any other error bit.
+    #[error("the SD controller reports {status:#010x}")]
     Controller {
         /// The controller's interrupt status.
         status: u32,
     },
     /// CMD or DAT stayed in use.
+    #[error("the SD lines stay busy (state {present:#010x})")]
     LinesBusy {
         /// The controller's present state.
         present: u32,
     },
     /// A reset bit did not clear.
+    #[error("the SD controller does not reset ({control:#010x})")]
     ResetStuck {
         /// The controller's clock, timeout and reset word.
         control: u32,
     },
     /// The internal clock did not become stable.
+    #[error("the SD clock does not settle ({control:#010x})")]
     ClockUnstable {
         /// The controller's clock, timeout and reset word.
         control: u32,
     },
     /// The base clock cannot be divided down to what a card needs.
+    #[error("the SD base clock of {base_hz} Hz cannot be divided to 400 kHz")]
     BaseClock {
         /// Hz.
         base_hz: u32,
@@ -79,45 +88,6 @@ impl HostError {
         matches!(self, Self::CommandTimeout { .. })
     }
 }
-
-impl fmt::Display for HostError {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match *self {
-            Self::CommandTimeout { index } => write!(f, "no answer to CMD{index}"),
-            Self::CommandCorrupt { index, status } => {
-                write!(f, "garbled answer to CMD{index} (status {status:#010x})")
-            }
-            Self::DataTimeout { index } => write!(f, "no data after CMD{index}"),
-            Self::DataCorrupt { index, status } => {
-                write!(f, "CRC error in data of CMD{index} (status {status:#010x})")
-            }
-            Self::AutoStop { status } => {
-                write!(f, "the automatic CMD12 failed (status {status:#06x})")
-            }
-            Self::Dma { status } => write!(f, "the DMA engine stopped (status {status:#x})"),
-            Self::Controller { status } => {
-                write!(f, "the SD controller reports {status:#010x}")
-            }
-            Self::LinesBusy { present } => {
-                write!(f, "the SD lines stay busy (state {present:#010x})")
-            }
-            Self::ResetStuck { control } => {
-                write!(f, "the SD controller does not reset ({control:#010x})")
-            }
-            Self::ClockUnstable { control } => {
-                write!(f, "the SD clock does not settle ({control:#010x})")
-            }
-            Self::BaseClock { base_hz } => {
-                write!(
-                    f,
-                    "the SD base clock of {base_hz} Hz cannot be divided to 400 kHz"
-                )
-            }
-        }
-    }
-}
-
-impl core::error::Error for HostError {}
 
 /// How data travels from the controller to memory.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

@@ -1,6 +1,5 @@
 //! How tokens are chosen.
 
-use core::fmt;
 use core::ops::RangeInclusive;
 
 /// Settings of a [`super::Sampler`].
@@ -83,7 +82,8 @@ impl Default for Settings {
 }
 
 /// A setting out of its range.
-#[derive(Clone, Copy, Debug, PartialEq)]
+#[derive(Clone, Copy, Debug, PartialEq, thiserror::Error)]
+#[error("{name} is {value}; choose a number from {} to {max}", lowest(*.min))]
 pub struct SettingsError {
     /// The setting's name.
     pub name: &'static str,
@@ -95,18 +95,7 @@ pub struct SettingsError {
     pub max: f32,
 }
 
-impl fmt::Display for SettingsError {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let SettingsError {
-            name,
-            value,
-            min,
-            max,
-        } = self;
-        // The lowest useful top_p is written as what it means: above 0.
-        let min = if *min == f32::MIN_POSITIVE { 0.0 } else { *min };
-        write!(f, "{name} is {value}; choose a number from {min} to {max}")
-    }
+/// The lowest useful `top_p` is written as what it means: above 0.
+fn lowest(min: f32) -> f32 {
+    if min == f32::MIN_POSITIVE { 0.0 } else { min }
 }
-
-impl core::error::Error for SettingsError {}

@@ -1,50 +1,22 @@
 //! Why a tensor cannot be a matrix.
 
-use core::fmt;
-
 use super::Matrix;
 use crate::GgmlType;
 use crate::arena::OutOfMemory;
 
 /// Why a tensor cannot be a matrix.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum Error {
     /// No kernel reads this type.
+    #[error("type {0} is not supported; use one of {supported}", supported = Matrix::SUPPORTED)]
     UnsupportedType(GgmlType),
     /// The arena is too small.
-    OutOfMemory(OutOfMemory),
+    #[error(transparent)]
+    OutOfMemory(#[from] OutOfMemory),
     /// A block's scale is infinite or no number: the file is damaged.
+    #[error("a scale in row {row} is infinite or no number; the file is damaged")]
     BadScale {
         /// The row with the block.
         row: usize,
     },
-}
-
-impl fmt::Display for Error {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match self {
-            Error::UnsupportedType(t) => {
-                write!(
-                    f,
-                    "type {t} is not supported; use one of {}",
-                    Matrix::SUPPORTED
-                )
-            }
-            Error::OutOfMemory(e) => write!(f, "{e}"),
-            Error::BadScale { row } => {
-                write!(
-                    f,
-                    "a scale in row {row} is infinite or no number; the file is damaged"
-                )
-            }
-        }
-    }
-}
-
-impl core::error::Error for Error {}
-
-impl From<OutOfMemory> for Error {
-    fn from(e: OutOfMemory) -> Self {
-        Error::OutOfMemory(e)
-    }
 }

@@ -55,16 +55,9 @@ impl fmt::Display for Kernels {
 }
 
 /// No generation has this name.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
+#[error("there are scalar, plain and tuned kernels")]
 pub struct UnknownKernels;
-
-impl fmt::Display for UnknownKernels {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str("there are scalar, plain and tuned kernels")
-    }
-}
-
-impl core::error::Error for UnknownKernels {}
 
 impl FromStr for Kernels {
     type Err = UnknownKernels;

@@ -3,13 +3,13 @@
 //! In a file blocks have odd lengths and stand anywhere; the target forbids unaligned access, and what
 //! the compiler makes of a copy between such places is a call of `memcpy` for a block of 34 bytes.
 
-use crate::arena::{Plain, bytes_mut};
+use zerocopy::{FromBytes, IntoBytes};
 
 /// Puts `N` bytes of the file, numbers in little-endian order, into a place of that size.
 #[inline(always)] // A few instructions: places and lengths are constants of the caller's loop.
-pub fn put<const N: usize, T: Plain>(file: &[u8; N], place: &mut T) {
+pub fn put<const N: usize, T: FromBytes + IntoBytes>(file: &[u8; N], place: &mut T) {
     const { assert!(N == size_of::<T>() && N.is_multiple_of(16) && cfg!(target_endian = "little")) };
-    let place = bytes_mut(place);
+    let place = place.as_mut_bytes();
     #[cfg(target_arch = "aarch64")]
     {
         use crate::neon::copy::{copy16, copy32};

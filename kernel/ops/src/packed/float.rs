@@ -4,6 +4,7 @@ use super::GROUP;
 use super::copy::put;
 use crate::arena::Plain;
 use crate::float::{bf16_to_f32, f16_to_f32};
+use zerocopy::{FromBytes, Immutable, IntoBytes};
 
 /// A float format.
 pub trait Float {
@@ -19,7 +20,7 @@ pub trait Float {
 }
 
 /// Four rows of sixteen floats.
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Copy, Debug, FromBytes, Immutable, IntoBytes)]
 #[repr(C, align(16))]
 pub struct Chunk32 {
     /// Weights.
@@ -27,17 +28,12 @@ pub struct Chunk32 {
 }
 
 /// Four rows of sixteen halves or bfloats, as bits.
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Copy, Debug, FromBytes, Immutable, IntoBytes)]
 #[repr(C, align(16))]
 pub struct Chunk16 {
     /// Weights, as bits.
     pub w: [[u16; 16]; GROUP],
 }
-
-// SAFETY: numbers only, no padding.
-unsafe impl Plain for Chunk32 {}
-// SAFETY: numbers only, no padding.
-unsafe impl Plain for Chunk16 {}
 
 /// IEEE single precision.
 pub enum F32 {}

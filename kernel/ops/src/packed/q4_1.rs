@@ -4,11 +4,11 @@
 use super::copy::{bytes_at, put};
 use super::nibbles::{self, Nibbles};
 use super::{GROUP, Quantised, are_finite, half_at, put_blocks};
-use crate::arena::Plain;
 use crate::float::f16_to_f32;
+use zerocopy::{FromBytes, Immutable, IntoBytes};
 
 /// Four rows of two blocks in 160 bytes: scales, minima, then nibbles as in the file.
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Copy, Debug, FromBytes, Immutable, IntoBytes)]
 #[repr(C, align(16))]
 pub struct Slab {
     /// Scales, as bits.
@@ -20,9 +20,6 @@ pub struct Slab {
 }
 
 const _: () = assert!(size_of::<Slab>() == 2 * GROUP * 20);
-
-// SAFETY: numbers only, no padding.
-unsafe impl Plain for Slab {}
 
 /// The format.
 pub enum Q4_1 {}

@@ -7,12 +7,12 @@
 use super::copy::Aligned;
 use super::nibbles::{self, Nibbles};
 use super::{GROUP, Quantised, are_finite, half_at};
-use crate::arena::Plain;
 use crate::float::f16_to_f32;
+use zerocopy::{FromBytes, Immutable, IntoBytes};
 
 /// Four rows of eight blocks: the rows' `d` and `dmin`, then by block and row the scales, the
 /// minima, and the nibbles.
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Copy, Debug, FromBytes, Immutable, IntoBytes)]
 #[repr(C, align(16))]
 pub struct Slab {
     /// Scales of the scales, as bits.
@@ -28,9 +28,6 @@ pub struct Slab {
 }
 
 const _: () = assert!(size_of::<Slab>() == 592);
-
-// SAFETY: numbers only, no padding.
-unsafe impl Plain for Slab {}
 
 /// The format.
 #[allow(non_camel_case_types, reason = "ggml's name")]

@@ -8,12 +8,12 @@ use super::copy::Aligned;
 use super::nibbles::{self, Nibbles, Plane};
 use super::q4_k::scale_and_minimum;
 use super::{GROUP, Quantised, are_finite, half_at};
-use crate::arena::Plain;
 use crate::float::f16_to_f32;
+use zerocopy::{FromBytes, Immutable, IntoBytes};
 
 /// Four rows of eight blocks: the rows' `d` and `dmin`, then by block and row the scales, the
 /// minima, the planes of fifth bits, and the nibbles.
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Copy, Debug, FromBytes, Immutable, IntoBytes)]
 #[repr(C, align(16))]
 pub struct Slab {
     /// Scales of the scales, as bits.
@@ -31,9 +31,6 @@ pub struct Slab {
 }
 
 const _: () = assert!(size_of::<Slab>() == 720);
-
-// SAFETY: numbers only, no padding.
-unsafe impl Plain for Slab {}
 
 /// The format.
 #[allow(non_camel_case_types, reason = "ggml's name")]

@@ -9,12 +9,12 @@
 use super::copy::Aligned;
 use super::nibbles::{self, Nibbles, Plane};
 use super::{GROUP, Quantised, are_finite, dot, half_at};
-use crate::arena::Plain;
 use crate::float::f16_to_f32;
+use zerocopy::{FromBytes, Immutable, IntoBytes};
 
 /// Four rows of eight blocks of 32: the rows' `d`, the scales of both halves of the blocks, then by
 /// block the planes of fifth and sixth bits, and by block and row the nibbles.
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Copy, Debug, FromBytes, Immutable, IntoBytes)]
 #[repr(C, align(16))]
 pub struct Slab {
     /// Scales of the scales, as bits.
@@ -30,9 +30,6 @@ pub struct Slab {
 }
 
 const _: () = assert!(size_of::<Slab>() == 848);
-
-// SAFETY: numbers only, no padding.
-unsafe impl Plain for Slab {}
 
 /// The format.
 #[allow(non_camel_case_types, reason = "ggml's name")]

@@ -2,8 +2,8 @@
 
 use super::copy::{bytes_at, put};
 use super::{GROUP, Quantised, are_finite, half_at, put_blocks};
-use crate::arena::Plain;
 use crate::float::f16_to_f32;
+use zerocopy::{FromBytes, Immutable, IntoBytes};
 
 /// Four rows of two blocks in 272 bytes.
 ///
@@ -12,7 +12,7 @@ use crate::float::f16_to_f32;
 ///  16  block 0: row 0, 32 bytes · row 1 · row 2 · row 3
 /// 144  block 1: row 0, 32 bytes · row 1 · row 2 · row 3
 /// ```
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Copy, Debug, FromBytes, Immutable, IntoBytes)]
 #[repr(C, align(16))]
 pub struct Slab {
     /// Scales, as bits.
@@ -22,9 +22,6 @@ pub struct Slab {
 }
 
 const _: () = assert!(size_of::<Slab>() == 2 * GROUP * 34);
-
-// SAFETY: numbers only, no padding.
-unsafe impl Plain for Slab {}
 
 /// The format.
 pub enum Q8_0 {}

@@ -11,7 +11,6 @@ mod config;
 mod tensors;
 mod tokenizer;
 
-use std::fmt;
 use std::fs;
 use std::io::Write;
 use std::path::{Path, PathBuf};
@@ -134,82 +133,44 @@ fn optional_json(path: &Path) -> Result<Option<Json>, Error> {
 }
 
 /// Why a directory could not be converted.
-#[derive(Debug)]
+#[derive(Debug, thiserror::Error)]
 #[expect(
     missing_docs,
     reason = "the fields are what the sentences of Display print"
 )]
 pub enum Error {
     /// A file is missing or unreadable.
+    #[error("{}: {what}", .path.display())]
     File { path: PathBuf, what: String },
     /// A key of `config.json` is missing or of another type.
+    #[error("config.json: {key} is missing or of another type")]
     Key { key: &'static str },
     /// A model that is none of the two decoders.
+    #[error("config.json: {what} is not supported; LlamaForCausalLM and Qwen2ForCausalLM are")]
     Unsupported { what: String },
     /// A tensor of the decoder is missing.
+    #[error("the checkpoint has no tensor {name}")]
     MissingTensor { name: String },
     /// A tensor of the checkpoint has no place in the decoder.
+    #[error("the checkpoint's tensor {name} has no place in this decoder")]
     UnknownTensor { name: String },
     /// A tensor's shape is not what `config.json` implies.
+    #[error("tensor {name} has shape {found:?}; config.json implies {expected:?}")]
     Shape {
         name: String,
         expected: Vec<u64>,
         found: Vec<u64>,
     },
     /// A tokenizer that the engine does not have.
+    #[error("tokenizer.json: {what}")]
     Tokenizer { what: String },
     /// The safetensors files.
-    Checkpoint(safetensors::Error),
+    #[error(transparent)]
+    Checkpoint(#[from] safetensors::Error),
     /// Weights that cannot be encoded.
+    #[error("{0}")]
     Encode(String),
     /// The result could not be written.
-    Write(gguf_writer::Error),
-}
-
-impl fmt::Display for Error {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match self {
-            Error::File { path, what } => write!(f, "{}: {what}", path.display()),
-            Error::Key { key } => write!(f, "config.json: {key} is missing or of another type"),
-            Error::Unsupported { what } => write!(
-                f,
-                "config.json: {what} is not supported; LlamaForCausalLM and Qwen2ForCausalLM are"
-            ),
-            Error::MissingTensor { name } => write!(f, "the checkpoint has no tensor {name}"),
-            Error::UnknownTensor { name } => {
-                write!(
-                    f,
-                    "the checkpoint's tensor {name} has no place in this decoder"
-                )
-            }
-            Error::Shape {
-                name,
-                expected,
-                found,
-            } => {
-                write!(
-                    f,
-                    "tensor {name} has shape {found:?}; config.json implies {expected:?}"
-                )
-            }
-            Error::Tokenizer { what } => write!(f, "tokenizer.json: {what}"),
-            Error::Checkpoint(e) => e.fmt(f),
-            Error::Encode(e) => f.write_str(e),
-            Error::Write(e) => e.fmt(f),
-        }
-    }
-}
-
-impl std::error::Error for Error {}
-
-impl From<safetensors::Error> for Error {
-    fn from(e: safetensors::Error) -> Error {
-        Error::Checkpoint(e)
-    }
-}
-
-impl From<gguf_writer::Error> for Error {
-    fn from(e: gguf_writer::Error) -> Error {
-        Error::Write(e)
-    }
+    #[error(transparent)]
+    Write(#[from] gguf_writer::Error),
 }

@@ -231,12 +231,19 @@ mod tests {
         header.declare("t", GgmlType::F32, &[1]).unwrap();
         header.declare("u", GgmlType::F32, &[1]).unwrap();
         let mut body = header.begin(Vec::new()).unwrap();
-        assert!(matches!(body.write("u", &[0; 4]), Err(Error::Order { .. })));
+        let early = body.write("u", &[0; 4]).unwrap_err();
+        assert_eq!(early.to_string(), "bytes of u where t was declared next");
         body.write("t", &[0; 4]).unwrap();
         assert!(matches!(
             body.write("u", &[0; 5]),
             Err(Error::Overfull { len_bytes: 4, .. })
         ));
+        let mut none = Header::new().begin(Vec::new()).unwrap();
+        let late = none.write("u", &[0; 4]).unwrap_err();
+        assert_eq!(
+            late.to_string(),
+            "bytes of u after the last declared tensor"
+        );
         let body = header.begin(Vec::new()).unwrap();
         assert!(matches!(body.finish(), Err(Error::Unfinished { .. })));
         let broken = Header::new().declare("t", GgmlType::Q8_0, &[48, 2]);

@@ -17,7 +17,8 @@ fn main() -> std::io::Result<()> {
     for (i, content) in fuzz::seeds::tokenizer().iter().enumerate() {
         fs::write(folder.join(format!("tokenizer/text{i:02}")), content)?;
     }
-    let templates = PathBuf::from(env!("CARGO_MANIFEST_DIR")).join("../kernel/llm/tests/templates");
+    let templates =
+        PathBuf::from(env!("CARGO_MANIFEST_DIR")).join("../../kernel/llm/tests/templates");
     for entry in fs::read_dir(templates)? {
         let entry = entry?;
         fs::copy(

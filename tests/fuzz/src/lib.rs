@@ -10,6 +10,6 @@ pub mod seeds;
 pub mod template;
 pub mod tokenizer;
 
-#[path = "../../kernel/llm/tests/support/mod.rs"]
+#[path = "../../../kernel/llm/tests/support/mod.rs"]
 #[allow(missing_docs, unreachable_pub, reason = "shared with the tests of llm")]
 mod support;
