@@ -46,21 +46,12 @@ pub fn table(figures: &Figures, per_32: f64) -> Option<String> {
 
 #[cfg(test)]
 mod tests {
-    use super::super::figures::Count;
+    use super::super::figures::ModelFigures;
     use super::super::work::{CoreWork, ModelFacts, Work};
     use super::*;
+    use std::collections::BTreeMap;
 
     fn figures(decode: &[(usize, u64)]) -> Figures {
-        let mut figures = Figures::default();
-        for &(position, instructions) in decode {
-            figures.put(
-                "q8_0",
-                Count::Decode {
-                    position,
-                    instructions,
-                },
-            );
-        }
         let core = CoreWork {
             rows: 7,
             blocks: 9,
@@ -72,13 +63,13 @@ mod tests {
             tensor_bytes: 136_000_000,
         };
         let work = Work::new(&[core], 1, &facts).unwrap();
-        figures.put(
-            "q8_0",
-            Count::Work {
-                position: 216,
-                work,
-            },
-        );
+        let counted = ModelFigures {
+            decode: decode.iter().copied().collect(),
+            work: BTreeMap::from([(216, BTreeMap::from([(1, work)]))]),
+            ..ModelFigures::default()
+        };
+        let mut figures = Figures::default();
+        figures.extend("q8_0", counted);
         figures
     }
 
