@@ -7,12 +7,12 @@ use std::path::{Path, PathBuf};
 use anyhow::{Context, Result, ensure};
 use llm::engine::LoadOptions;
 use llm::kv_cache::KvType;
-use llm::perplexity::{CHUNK_LEN, perplexity as value_of, standard_error};
-use pilm::perplexity::{Perplexity, Progress, VersusBase, perplexity};
+use llm::perplexity::CHUNK_LEN;
+use pilm::perplexity::{Measured, PairedChunks, Perplexity, Progress, Run, perplexity, table};
 use pilm::session::{Memory, Session};
 
 use super::model::{KernelsArgs, KvArg, ModelArgs, load, memory_for};
-use super::output::progress_bar;
+use super::output::{Format, print_json, progress_bar};
 
 /// Measure perplexity on a text, and the distance from a base model.
 #[derive(clap::Args)]
@@ -42,9 +42,8 @@ pub struct Args {
     /// Write each chunk's numbers to this file, comma-separated, while they come.
     #[arg(long, value_name = "CSV")]
     per_chunk: Option<PathBuf>,
-    /// Print a Markdown table.
-    #[arg(long)]
-    markdown: bool,
+    #[command(flatten)]
+    format: Format,
 }
 
 /// Runs the subcommand.
@@ -100,9 +99,17 @@ pub fn run(args: &Args) -> Result<()> {
         session.engine.set_kernels(args.kernels.kernels);
     }
     let (base_label, labels) = labels.split_at(base.len());
-    let results = measure(args, &text, base.first_mut(), sessions, labels)?;
-    if args.markdown {
-        print_table(base_label.first(), labels, &results)?;
+    let (measured, results) = measure(
+        args,
+        &text,
+        base.first_mut(),
+        sessions,
+        (base_label.first(), labels),
+    )?;
+    if args.format.json {
+        print_json(&measured)?;
+    } else if args.format.markdown {
+        stdout::text!("\n{}", table(&measured.runs))?;
     } else {
         for (label, result) in labels.iter().zip(&results) {
             if results.len() > 1 {
@@ -144,8 +151,8 @@ fn measure<'a>(
     text: &str,
     base: Option<&mut Session<'a>>,
     sessions: &mut [Session<'a>],
-    labels: &[Label],
-) -> Result<Vec<Perplexity>> {
+    (base_label, labels): (Option<&Label>, &[Label]),
+) -> Result<(Measured, Vec<Perplexity>)> {
     let tokenizer = sessions[0].engine.tokenizer();
     let ids: Vec<u32> = tokenizer
         .encode(text, false)
@@ -158,11 +165,13 @@ fn measure<'a>(
         "the text has {} tokens, less than one chunk",
         ids.len()
     );
-    stdout::line!(
-        "{} tokens, {n_chunks} chunks of {}",
-        ids.len(),
-        args.context
-    )?;
+    if !args.format.json {
+        stdout::line!(
+            "{} tokens, {n_chunks} chunks of {}",
+            ids.len(),
+            args.context
+        )?;
+    }
     let mut csv = match &args.per_chunk {
         Some(path) => Some(Csv::create(path)?),
         None => None,
@@ -170,6 +179,7 @@ fn measure<'a>(
     let bar = progress_bar("chunks");
     bar.set_length(n_chunks as u64);
     bar.tick();
+    let mut pairs = PairedChunks::default();
     let results = perplexity(
         base,
         sessions,
@@ -178,6 +188,7 @@ fn measure<'a>(
         n_chunks,
         &mut |done, progress| {
             bar.set_position(done as u64);
+            pairs.add(progress);
             if bar.is_hidden() && done % 5 == 0 {
                 let so_far = progress[0].so_far.value();
                 eprintln!("{done} of {n_chunks} chunks: perplexity {so_far:.3}");
@@ -189,7 +200,15 @@ fn measure<'a>(
         },
     );
     bar.finish_and_clear();
-    results
+    let results = results?;
+    let measured = Measured {
+        n_tokens: ids.len(),
+        n_chunks,
+        chunk_len: args.context,
+        runs: runs(base_label, labels, &results),
+        noise: pairs.noise(),
+    };
+    Ok((measured, results))
 }
 
 /// Each chunk's numbers, one line a model.
@@ -262,53 +281,17 @@ fn print(result: &Perplexity) -> Result<(), stdout::Error> {
     Ok(())
 }
 
-const COLUMNS: &str = "\
-| model | keys and values | perplexity | Δ nll | KL | same top 1 |
-|---|---|---|---|---|---|";
-
-/// One row a model, the base's first.
-fn print_table(
-    base: Option<&Label>,
-    labels: &[Label],
-    results: &[Perplexity],
-) -> Result<(), stdout::Error> {
-    stdout::line!("\n{COLUMNS}")?;
+/// The runs, the base's first.
+fn runs(base: Option<&Label>, labels: &[Label], results: &[Perplexity]) -> Vec<Run> {
     let versus = results.first().and_then(|result| result.versus_base);
-    if let (Some(base), Some(versus)) = (base, versus) {
-        let (value, error) = (value_of(&versus.nll), standard_error(&versus.nll));
-        stdout::line!(
-            "| {} | {} | {value:.4} ± {error:.4} | | | |",
-            base.model,
-            base.kv
-        )?;
-    }
-    for (label, result) in labels.iter().zip(results) {
-        stdout::line!(
-            "| {} | {} | {:.4} ± {:.4} | {} |",
-            label.model,
-            label.kv,
-            result.value(),
-            result.standard_error(),
-            result.versus_base.as_ref().map_or(" | | ".into(), distance)
-        )?;
-    }
-    Ok(())
-}
-
-/// The cells of the distance from the base run.
-fn distance(versus: &VersusBase) -> String {
-    let VersusBase {
-        nll_difference: nll,
-        kl,
-        top1,
-        ..
-    } = versus;
-    format!(
-        "{:+.6} ± {:.6} | {:.6} ± {:.6} | {:.5}",
-        nll.mean(),
-        nll.standard_error(),
-        kl.mean(),
-        kl.standard_error(),
-        top1.mean()
-    )
+    let base = base
+        .zip(versus)
+        .map(|(base, versus)| Run::new(&base.model, base.kv, &versus.nll, None));
+    let others = labels
+        .iter()
+        .zip(results)
+        .map(|(label, Perplexity { nll, versus_base })| {
+            Run::new(&label.model, label.kv, nll, versus_base.as_ref())
+        });
+    base.into_iter().chain(others).collect()
 }
