@@ -10,8 +10,10 @@ use std::path::PathBuf;
 /// Names of marks, and what stands between them.
 type Sections = Vec<(&'static str, String)>;
 
-/// The pages, and their sections with the present figures.
-const PAGES: [(&str, fn() -> Result<Sections>); 2] = [("speed.md", speed), ("parity.md", parity)];
+/// A page, and its sections with the present figures.
+type Page = (&'static str, fn() -> Result<Sections>);
+
+const PAGES: [Page; 2] = [("docs/speed.md", speed), ("docs/parity.md", parity)];
 
 /// Puts the figures into the pages.
 ///
@@ -20,20 +22,19 @@ const PAGES: [(&str, fn() -> Result<Sections>); 2] = [("speed.md", speed), ("par
 pub fn render() -> Result<()> {
     for (name, sections) in PAGES {
         let page = rendered(name, sections()?)?;
-        fs::write(path(name), page).with_context(|| format!("writing docs/{name}"))?;
+        fs::write(path(name), page).with_context(|| format!("writing {name}"))?;
     }
     Ok(())
 }
 
 fn path(name: &str) -> PathBuf {
-    root().join("docs").join(name)
+    root().join(name)
 }
 
 fn rendered(name: &str, sections: Sections) -> Result<String> {
-    let page = fs::read_to_string(path(name)).with_context(|| format!("reading docs/{name}"))?;
+    let page = fs::read_to_string(path(name)).with_context(|| format!("reading {name}"))?;
     sections.iter().try_fold(page, |page, (mark, text)| {
-        with_section(&page, mark, text)
-            .with_context(|| format!("docs/{name} lacks the marks of {mark}"))
+        with_section(&page, mark, text).with_context(|| format!("{name} lacks the marks of {mark}"))
     })
 }
 
@@ -61,7 +62,7 @@ mod tests {
             assert!(
                 fs::read_to_string(path(name)).unwrap()
                     == rendered(name, sections().unwrap()).unwrap(),
-                "docs/{name} is stale: `cargo xtask figures` renders it"
+                "{name} is stale: `cargo xtask figures` renders it"
             );
         }
     }

@@ -5,13 +5,14 @@ use std::path::PathBuf;
 use anyhow::{Result, ensure};
 use llm::engine::LoadOptions;
 use llm::gguf::{self, Gguf};
+use llm::kv_cache::KvType;
 use llm::source::ModelSource;
 use ops::GgmlType;
 use pilm::file_source::FileSource;
 use pilm::parity::{Gates, Golden, JudgedPrompt, compare, tables};
 use pilm::session::Session;
 
-use super::model::{KvArg, ModelArgs, with_session};
+use super::model::{ModelArgs, parse_kv, with_session};
 use super::output::{Format, print_json};
 
 /// Compare a model with another implementation's stored results.
@@ -28,8 +29,8 @@ pub struct Args {
     #[arg(long)]
     base: Option<PathBuf>,
     /// How keys and values are stored; f32 for F32 models and the base, f16 for others when absent.
-    #[arg(long, value_enum)]
-    kv: Option<KvArg>,
+    #[arg(long, value_name = "f32|f16|int8", value_parser = parse_kv)]
+    kv: Option<KvType>,
     #[command(flatten)]
     format: Format,
     /// Only the prompts with this in their names.
@@ -50,7 +51,7 @@ pub fn run(args: &Args) -> Result<()> {
     let options = LoadOptions {
         context_len: longest,
         n_logits: 32,
-        kv_type: args.kv.map(KvArg::into),
+        kv_type: args.kv,
         ..LoadOptions::default()
     };
     let of_base = LoadOptions {
@@ -58,17 +59,12 @@ pub fn run(args: &Args) -> Result<()> {
         ..options.clone()
     };
     let model = &args.model;
-    with_session(
-        &model.model,
-        model.threads(),
-        &options,
-        |session| match &args.base {
-            None => check(&golden, &gates, args, session, None),
-            Some(base) => with_session(base, model.threads(), &of_base, |base| {
-                check(&golden, &gates, args, session, Some(base))
-            }),
-        },
-    )
+    model.with_session(&options, |session| match &args.base {
+        None => check(&golden, &gates, args, session, None),
+        Some(base) => with_session(base, model.threads(), &of_base, |base| {
+            check(&golden, &gates, args, session, Some(base))
+        }),
+    })
 }
 
 fn columns(row: &[impl AsRef<str>; 8]) -> String {

@@ -36,24 +36,23 @@ impl ModelArgs {
         self.threads
             .map_or_else(Threads::per_processor, Threads::new)
     }
-}
 
-/// [`KvType`] on the command line.
-#[derive(Clone, Copy, clap::ValueEnum)]
-pub enum KvArg {
-    F32,
-    F16,
-    Int8,
-}
-
-impl From<KvArg> for KvType {
-    fn from(kv: KvArg) -> KvType {
-        match kv {
-            KvArg::F32 => KvType::F32,
-            KvArg::F16 => KvType::F16,
-            KvArg::Int8 => KvType::I8,
-        }
+    /// Loads the model and hands it to `use_it`.
+    pub fn with_session<T>(
+        &self,
+        options: &LoadOptions,
+        use_it: impl FnOnce(&mut Session<'_>) -> Result<T>,
+    ) -> Result<T> {
+        with_session(&self.model, self.threads(), options, use_it)
     }
+}
+
+/// A type of keys and values by its name.
+pub fn parse_kv(name: &str) -> Result<KvType> {
+    KvType::from_name(name).with_context(|| {
+        let known = KvType::ALL.map(KvType::name).join(", ");
+        format!("known are {known}")
+    })
 }
 
 /// Loads the model at `path` and hands it to `use_it`.

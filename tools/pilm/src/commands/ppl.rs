@@ -11,7 +11,7 @@ use llm::perplexity::CHUNK_LEN;
 use pilm::perplexity::{Measured, PairedChunks, Perplexity, Progress, Run, perplexity, table};
 use pilm::session::{Memory, Session};
 
-use super::model::{KernelsArgs, KvArg, ModelArgs, load, memory_for};
+use super::model::{KernelsArgs, ModelArgs, load, memory_for, parse_kv};
 use super::output::{Format, print_json, progress_bar};
 
 /// Measure perplexity on a text, and the distance from a base model.
@@ -31,8 +31,8 @@ pub struct Args {
     base: Option<PathBuf>,
     /// How MODEL's keys and values are stored; each of several, with commas between, is measured.
     /// When absent, and for other models: f32 for F32 models, f16 for others.
-    #[arg(long, value_enum, value_delimiter = ',')]
-    kv: Vec<KvArg>,
+    #[arg(long, value_name = "f32|f16|int8", value_delimiter = ',', value_parser = parse_kv)]
+    kv: Vec<KvType>,
     /// Most chunks; without it the whole text.
     #[arg(long, default_value_t = usize::MAX)]
     chunks: usize,
@@ -54,7 +54,7 @@ pub fn run(args: &Args) -> Result<()> {
     let text = fs::read_to_string(&args.text).with_context(|| format!("reading {name}"))?;
     let kv_types: Vec<Option<KvType>> = match args.kv[..] {
         [] => vec![None],
-        ref kv => kv.iter().map(|kv| Some((*kv).into())).collect(),
+        ref kv => kv.iter().copied().map(Some).collect(),
     };
     let base = args.base.iter().map(|path| (path, None));
     let measured = kv_types.iter().map(|kv_type| (&args.model.model, *kv_type));

@@ -6,6 +6,7 @@ use quote::ToTokens;
 use std::collections::BTreeMap;
 use std::fs;
 use std::path::{Path, PathBuf};
+use syn::parse::{ParseStream, Parser};
 use syn::{Attribute, Item, UseTree};
 
 /// Segments of a path from the crate's root, `crate` left out.
@@ -150,7 +151,7 @@ struct Scan {
 
 impl Scan {
     fn items(&mut self, items: &[Item], base: &CratePath) {
-        for item in items.iter().filter(|item| !is_test(attributes(item))) {
+        for item in items.iter().filter(|item| !is_test(&attributes(item))) {
             match item {
                 Item::Mod(module) => {
                     let name = module.ident.to_string();
@@ -247,21 +248,12 @@ fn is_punct(tree: &TokenTree, wanted: char) -> bool {
     matches!(tree, TokenTree::Punct(punct) if punct.as_char() == wanted)
 }
 
-fn attributes(item: &Item) -> &[Attribute] {
-    match item {
-        Item::Const(item) => &item.attrs,
-        Item::Enum(item) => &item.attrs,
-        Item::Fn(item) => &item.attrs,
-        Item::Impl(item) => &item.attrs,
-        Item::Macro(item) => &item.attrs,
-        Item::Mod(item) => &item.attrs,
-        Item::Static(item) => &item.attrs,
-        Item::Struct(item) => &item.attrs,
-        Item::Trait(item) => &item.attrs,
-        Item::Type(item) => &item.attrs,
-        Item::Use(item) => &item.attrs,
-        _ => &[],
-    }
+fn attributes(item: &Item) -> Vec<Attribute> {
+    let parser = |input: ParseStream<'_>| {
+        let attributes = input.call(Attribute::parse_outer)?;
+        input.parse::<TokenStream>().map(|_| attributes)
+    };
+    parser.parse2(item.to_token_stream()).unwrap_or_default()
 }
 
 /// Whether an item exists in tests only.
