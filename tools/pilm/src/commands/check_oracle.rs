@@ -4,15 +4,13 @@ use std::path::PathBuf;
 
 use anyhow::{Result, ensure};
 use llm::engine::LoadOptions;
-use llm::gguf::{self, Gguf};
+use llm::gguf::Gguf;
 use llm::kv_cache::KvType;
-use llm::source::ModelSource;
 use ops::GgmlType;
-use pilm::file_source::FileSource;
 use pilm::parity::{Gates, Golden, JudgedPrompt, compare, tables};
 use pilm::session::Session;
 
-use super::model::{ModelArgs, parse_kv, with_session};
+use super::model::{ModelArgs, parse_kv, read_header, with_session};
 use super::output::{Format, print_json};
 
 /// Compare a model with another implementation's stored results.
@@ -75,9 +73,8 @@ fn columns(row: &[impl AsRef<str>; 8]) -> String {
 }
 
 fn is_f32(model: &ModelArgs) -> Result<bool> {
-    let mut source = FileSource::open(&model.model)?;
-    let header = gguf::read_header(&mut source)?;
-    let gguf = Gguf::parse(&header, source.len_bytes())?;
+    let (header, len_bytes) = read_header(&model.model)?;
+    let gguf = Gguf::parse(&header, len_bytes)?;
     Ok(gguf.tensors().all(|t| t.ggml_type == GgmlType::F32))
 }
 

@@ -4,7 +4,9 @@ use std::path::{Path, PathBuf};
 
 use anyhow::{Context, Result};
 use llm::engine::LoadOptions;
+use llm::gguf;
 use llm::kv_cache::KvType;
+use llm::source::ModelSource;
 use ops::matrix::Kernels;
 use pilm::file_source::FileSource;
 use pilm::session::{Memory, Session};
@@ -87,6 +89,13 @@ pub fn load<'a>(
     });
     bar.finish_and_clear();
     session.with_context(|| path.display().to_string())
+}
+
+/// The header of the model at `path`, and the file's length.
+pub fn read_header(path: &Path) -> Result<(Vec<u8>, u64)> {
+    let mut source = open(path)?;
+    let header = gguf::read_header(&mut source).with_context(|| path.display().to_string())?;
+    Ok((header, source.len_bytes()))
 }
 
 fn open(path: &Path) -> Result<FileSource> {

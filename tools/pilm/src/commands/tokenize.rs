@@ -4,11 +4,11 @@ use std::fs;
 use std::path::{Path, PathBuf};
 
 use anyhow::{Context, Result, ensure};
-use llm::gguf::{self, Gguf};
-use llm::source::ModelSource;
+use llm::gguf::Gguf;
 use llm::tokenizer::{TokenId, Tokenizer};
-use pilm::file_source::FileSource;
 use serde::Deserialize;
+
+use super::model::read_header;
 
 /// Show the token ids of a text, or compare with stored ones.
 #[derive(clap::Args)]
@@ -44,9 +44,8 @@ struct GoldenItem {
 /// Runs the subcommand.
 pub fn run(args: &Args) -> Result<()> {
     let name = args.model.display();
-    let mut source = FileSource::open(&args.model).with_context(|| format!("opening {name}"))?;
-    let header = gguf::read_header(&mut source).with_context(|| name.to_string())?;
-    let gguf = Gguf::parse(&header, source.len_bytes())?;
+    let (header, len_bytes) = read_header(&args.model)?;
+    let gguf = Gguf::parse(&header, len_bytes)?;
     let tokenizer = Tokenizer::from_gguf(&gguf).with_context(|| name.to_string())?;
     if let Some(golden) = &args.check {
         return check(&tokenizer, golden);
