@@ -17,7 +17,7 @@ pub mod work;
 
 use crate::setup::{emulator, model};
 use crate::voice::Voice;
-use crate::workspace::{cargo, output_dir};
+use crate::workspace::output_dir;
 use crate::{card, figures as data, firmware, image};
 use anyhow::{Context, Result, bail, ensure};
 use conversation::{Conversation, STEPS};
@@ -104,20 +104,7 @@ impl WeightType {
         match self {
             WeightType::Q8_0 => model::ensure(voice),
             WeightType::Q4_1 => model::ensure_shipped(voice),
-            WeightType::F16 => {
-                let out = output_dir().join("models/SmolLM2-135M-Instruct.F16.gguf");
-                if !out.exists() {
-                    voice.run(
-                        "Converting the weights to F16",
-                        cargo()
-                            .args(["run", "--package", "pilm", "--", "quantize"])
-                            .arg(model::ensure_shipped(voice)?)
-                            .arg(&out)
-                            .args(["--type", "f16"]),
-                    )?;
-                }
-                Ok(out)
-            }
+            WeightType::F16 => model::ensure_converted(voice, "F16"),
         }
     }
 }

@@ -67,13 +67,7 @@ pub fn parity(options: &Options) -> Result<()> {
     let pilm = build_pilm(voice)?;
     let q4_1 = model::ensure_shipped(voice)?;
     let q8_0 = model::ensure(voice)?;
-    let f32 = output_dir().join("models/SmolLM2-135M-Instruct.F32.gguf");
-    if !f32.exists() {
-        let mut quantize = Command::new(&pilm);
-        quantize.arg("quantize").arg(&q4_1).arg(&f32);
-        quantize.args(["--type", "f32"]);
-        voice.run("Converting the model's weights to F32", &mut quantize)?;
-    }
+    let f32 = model::ensure_converted(voice, "F32")?;
     let models = Models {
         pilm,
         f32,
