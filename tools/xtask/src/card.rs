@@ -9,7 +9,7 @@
 //! is sparse: a 4 GiB card takes the room of its files. QEMU wants a power of two as its size.
 
 use anyhow::{Context, Result, ensure};
-use fatfs::{FatType, FileSystem, FormatVolumeOptions, FsOptions};
+use fatfs::{Date, DateTime, FatType, FileSystem, FormatVolumeOptions, FsOptions, Time};
 use fscommon::{BufStream, StreamSlice};
 use std::fs::File;
 use std::io::{Read, Seek, SeekFrom, Write};
@@ -36,6 +36,32 @@ pub struct CardFile {
     pub name: String,
     /// What is in it.
     pub contents: Contents,
+}
+
+/// The first moment that FAT knows, for every time stamp.
+#[derive(Debug)]
+struct Epoch;
+
+impl fatfs::TimeProvider for Epoch {
+    fn get_current_date(&self) -> Date {
+        self.get_current_date_time().date
+    }
+
+    fn get_current_date_time(&self) -> DateTime {
+        DateTime {
+            date: Date {
+                year: 1980,
+                month: 1,
+                day: 1,
+            },
+            time: Time {
+                hour: 0,
+                min: 0,
+                sec: 0,
+                millis: 0,
+            },
+        }
+    }
 }
 
 /// Where a file's bytes come from.
@@ -165,8 +191,10 @@ pub fn write(
     format(&image, size_bytes)?;
 
     let slice = partition(&image, size_bytes)?;
-    // without its feature `chrono` fatfs stamps every file with FAT's first moment
-    let volume = FileSystem::new(BufStream::new(slice), FsOptions::new())?;
+    let volume = FileSystem::new(
+        BufStream::new(slice),
+        FsOptions::new().time_provider(&Epoch),
+    )?;
     let root = volume.root_dir();
     let mut copied = 0;
     for file in files {
