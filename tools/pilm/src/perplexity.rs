@@ -108,8 +108,8 @@ pub struct Measured {
     pub noise: Option<Noise>,
 }
 
-/// How far two runs are apart that round differently and are otherwise one computation: the first less the second, chunk
-/// by chunk.
+/// How far two runs are apart that round differently and are otherwise one computation: the first less
+/// the second, chunk by chunk.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Noise {
     /// In their divergence from the base run.

@@ -1,7 +1,7 @@
 //! The figures beside those of other programs, and the bars that they have to meet.
 //!
-//! llama.cpp and llama2.c were counted in the same machine by a QEMU plugin, at positions up to 20; llama.cpp takes 79 k
-//! instructions more for each further one.
+//! llama.cpp and llama2.c were counted in the same machine by a QEMU plugin, at positions up to 20;
+//! llama.cpp takes 79 k instructions more for each further one.
 
 use super::figures::{Figures, ModelFigures, millions};
 

@@ -1,7 +1,7 @@
 //! Where the instructions of a decoded Q8_0 token go, reckoned from what was counted.
 //!
-//! The loops of the matrix products are in the image: their instructions times the weights. Attention is what grows with
-//! the position. What is left is everything else, and has to be the same at every position.
+//! The loops of the matrix products are in the image: their instructions times the weights. Attention is
+//! what grows with the position. What is left is everything else, and has to be the same at every position.
 
 use super::conversation::STEPS;
 use super::figures::{Figures, millions};
@@ -27,8 +27,8 @@ pub fn table(figures: &Figures, per_32: f64) -> Option<String> {
     }
 
     let mut table = format!(
-        "| Q8_0, million instructions at position | loops of the matrix products | attention, {:.1} k per position | the rest | \
-         counted |\n|---|---|---|---|---|\n",
+        "| Q8_0, million instructions at position | loops of the matrix products | \
+         attention, {:.1} k per position | the rest | counted |\n|---|---|---|---|---|\n",
         growth * 1e3
     );
     for (position, counted) in counted {
