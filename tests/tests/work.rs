@@ -32,7 +32,7 @@ fn decode(pi: &mut Session, n_cores: usize) -> Vec<CoreWork> {
         "ignore_eos": true, "temperature": 0});
     pi.ask_with(request, &mut |event| {
         if event["event"] == "counts" && event["phase"] == "decode" {
-            cores.push(CoreWork::from_event(event)?);
+            cores.push(serde_json::from_value(event.clone())?);
         }
         Ok(())
     })

@@ -330,17 +330,14 @@ def int8(x):
 
 def rounding(f32_path, q8_0_path, out, runs=8, noise=1e-6):
     """Distance from fp32 of Q8_0 weights and int8 activations, over `runs` runs in which the input
-    of each product is moved by `noise`: no error, but other ties and other roundings. Printed as a
-    table; the worst of each prompt goes into `golden.json`."""
+    of each product is moved by `noise`: no error, but other ties and other roundings. The worst of
+    each prompt and the spread go into `golden.json`."""
     right, _ = read_gguf(f32_path)
     coarse, _ = read_gguf(q8_0_path)
     for module in coarse.modules():
         if isinstance(module, torch.nn.Linear):
             module.register_forward_pre_hook(
                 lambda _, args: (int8(args[0] * (1 + noise * torch.randn(args[0].shape))),))
-    print("| prompt | tokens | KL, mean ± deviation | KL, greatest | argmax equal "
-          "| greatest margin of another token |")
-    print("|---|---|---|---|---|---|", flush=True)
     golden = json.loads((out / "golden.json").read_text())
     for item in golden["items"]:
         print("rounding:", item["name"], file=sys.stderr, flush=True)
@@ -358,9 +355,10 @@ def rounding(f32_path, q8_0_path, out, runs=8, noise=1e-6):
             differs = logits[n - 1:].argmax(-1) != greedy
             margin_of_other = max([margin_of_other, *margins[differs].tolist()])
         kl, deviation = np.mean(divergences), np.std(divergences, ddof=1)
-        print(f"| {item['name']} | {n} | {kl:.5f} ± {deviation:.5f} | {max(divergences):.5f} "
-              f"| {min(equal)} to {max(equal)} | {margin_of_other:.3f} |", flush=True)
-        item["rounding"] = {"greatest_margin": margin_of_other, "least_argmax_equal": min(equal)}
+        item["rounding"] = {
+            "greatest_margin": margin_of_other, "least_argmax_equal": min(equal),
+            "spread": {"kl": float(kl), "kl_deviation": float(deviation),
+                       "greatest_kl": max(divergences), "most_argmax_equal": max(equal)}}
     write_json(out / "golden.json", golden)
 
 

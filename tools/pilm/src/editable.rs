@@ -89,15 +89,21 @@ impl Editable {
             .filter(move |t| t.name.ends_with(suffix))
     }
 
-    /// The unsigned number under `{architecture}.{part}`.
-    pub fn size(&self, part: &str) -> Option<usize> {
+    fn key(&self, part: &str) -> Option<String> {
         let Some(Value::Str(arch)) = self.header.get("general.architecture") else {
             return None;
         };
-        match self
-            .header
-            .get(&format!("{}.{part}", String::from_utf8_lossy(arch)))?
-        {
+        Some(format!("{}.{part}", String::from_utf8_lossy(arch)))
+    }
+
+    /// The value of `{architecture}.{part}`.
+    pub fn get(&self, part: &str) -> Option<&Value> {
+        self.header.get(&self.key(part)?)
+    }
+
+    /// The unsigned number under `{architecture}.{part}`.
+    pub fn size(&self, part: &str) -> Option<usize> {
+        match self.get(part)? {
             Value::U32(n) => Some(*n as usize),
             _ => None,
         }
@@ -105,8 +111,7 @@ impl Editable {
 
     /// Sets `{architecture}.{part}`.
     pub fn set(&mut self, part: &str, value: Value) {
-        if let Some(Value::Str(arch)) = self.header.get("general.architecture") {
-            let key = format!("{}.{part}", String::from_utf8_lossy(arch));
+        if let Some(key) = self.key(part) {
             self.header.set(key, value);
         }
     }

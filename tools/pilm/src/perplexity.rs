@@ -3,9 +3,11 @@
 //! What is scored, and how, is [`llm::perplexity`]'s.
 
 use llm::perplexity::first_scored;
+use serde::{Deserialize, Serialize};
 
 use crate::decoder::Decoder;
 use crate::metrics::{Distribution, Mean};
+use crate::parity::tables;
 
 /// What was measured, over all scored tokens.
 #[derive(Clone, Copy, Debug, Default)]
@@ -59,6 +61,160 @@ impl Perplexity {
             versus.top1.add(f64::from(base.same_top1));
         }
     }
+}
+
+/// A mean with its standard error.
+#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
+pub struct Estimate {
+    /// The mean.
+    pub mean: f64,
+    /// Its standard error.
+    pub error: f64,
+}
+
+impl From<&Mean> for Estimate {
+    fn from(mean: &Mean) -> Estimate {
+        let (mean, error) = (mean.mean(), mean.standard_error());
+        Estimate { mean, error }
+    }
+}
+
+/// One model with one type of keys and values.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct Run {
+    /// Its file.
+    pub model: String,
+    /// How keys and values were stored.
+    pub kv: String,
+    /// Over all scored tokens.
+    pub perplexity: Estimate,
+    /// From the base run; none for that itself.
+    pub distance: Option<Distance>,
+}
+
+/// All runs on a text.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Measured {
+    /// Tokens of the text.
+    pub n_tokens: usize,
+    /// Chunks of it that were run.
+    pub n_chunks: usize,
+    /// Tokens of each.
+    pub chunk_len: usize,
+    /// The base run first, if there was one.
+    pub runs: Vec<Run>,
+    /// How far the first two others are apart.
+    pub noise: Option<Noise>,
+}
+
+/// How far two runs are apart that round differently and are otherwise one computation: the first less
+/// the second, chunk by chunk.
+#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
+pub struct Noise {
+    /// In their divergence from the base run.
+    pub kl: Estimate,
+    /// In the share of positions with the base run's greatest logit.
+    pub same_top1: Estimate,
+}
+
+impl Noise {
+    /// That of one run's divergence: a difference's error is √2 times as large.
+    pub fn of_kl(&self) -> f64 {
+        self.kl.error / 2f64.sqrt()
+    }
+
+    /// That of one run's share.
+    pub fn of_top1(&self) -> f64 {
+        self.same_top1.error / 2f64.sqrt()
+    }
+}
+
+/// The noise of two runs, while their chunks come.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct PairedChunks {
+    kl: Mean,
+    same_top1: Mean,
+}
+
+impl PairedChunks {
+    /// Takes in a chunk of all runs; only the first two count.
+    pub fn add(&mut self, progress: &[Progress]) {
+        if let [first, second, ..] = progress
+            && let (Some(a), Some(b)) = (first.chunk.versus_base, second.chunk.versus_base)
+        {
+            self.kl.add(a.kl.mean() - b.kl.mean());
+            self.same_top1.add(a.top1.mean() - b.top1.mean());
+        }
+    }
+
+    /// None with less than two runs, or without a base run.
+    pub fn noise(&self) -> Option<Noise> {
+        (self.kl.n() > 0).then(|| Noise {
+            kl: (&self.kl).into(),
+            same_top1: (&self.same_top1).into(),
+        })
+    }
+}
+
+/// Distance of a run from the base run.
+#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
+pub struct Distance {
+    /// The difference in `−ln p`.
+    pub nll: Estimate,
+    /// Divergence.
+    pub kl: Estimate,
+    /// Share of positions with the same greatest logit.
+    pub same_top1: f64,
+}
+
+impl Run {
+    /// A run with numbers for `nll`, and `versus` a base run.
+    pub fn new(model: &str, kv: &str, nll: &Mean, versus: Option<&VersusBase>) -> Run {
+        Run {
+            model: model.to_owned(),
+            kv: kv.to_owned(),
+            perplexity: Estimate {
+                mean: llm::perplexity::perplexity(nll),
+                error: llm::perplexity::standard_error(nll),
+            },
+            distance: versus.map(|versus| Distance {
+                nll: (&versus.nll_difference).into(),
+                kl: (&versus.kl).into(),
+                same_top1: versus.top1.mean(),
+            }),
+        }
+    }
+}
+
+/// A Markdown table, one row a run.
+pub fn table(runs: &[Run]) -> String {
+    let mut table = tables::head(&[
+        "model",
+        "keys and values",
+        "perplexity",
+        "Δ nll",
+        "KL",
+        "same top 1",
+    ]);
+    for Run {
+        model,
+        kv,
+        perplexity,
+        distance,
+    } in runs
+    {
+        let Estimate { mean, error } = perplexity;
+        let distance = distance.map_or("| |".into(), |Distance { nll, kl, same_top1 }| {
+            let (nll, nll_error) = (nll.mean, nll.error);
+            format!(
+                "{nll:+.6} ± {nll_error:.6} | {:.6} ± {:.6} | {same_top1:.5}",
+                kl.mean, kl.error
+            )
+        });
+        table += &format!("| {model} | {kv} | {mean:.4} ± {error:.4} | {distance} |\n");
+    }
+    table
 }
 
 /// One position.
@@ -130,7 +286,7 @@ pub fn perplexity<D: Decoder>(
 
 #[cfg(test)]
 mod tests {
-    use super::perplexity;
+    use super::{PairedChunks, Perplexity, Progress, VersusBase, perplexity};
     use crate::decoder::Decoder;
     use std::convert::Infallible;
 
@@ -202,5 +358,32 @@ mod tests {
         assert!((versus.kl.mean() - 8f64.ln()).abs() < 1e-5);
         // Without any certainty the first token wins, which is right once in each chunk's half.
         assert_eq!(versus.top1.mean(), 2.0 / 18.0);
+    }
+
+    #[test]
+    fn runs_are_paired_chunk_by_chunk() {
+        let progress = |kl, top1| {
+            let mut versus = VersusBase::default();
+            versus.kl.add(kl);
+            versus.top1.add(top1);
+            let chunk = Perplexity {
+                versus_base: Some(versus),
+                ..Perplexity::default()
+            };
+            Progress {
+                chunk,
+                so_far: Perplexity::default(),
+            }
+        };
+        let mut pairs = PairedChunks::default();
+        pairs.add(&[progress(0.004, 0.96), progress(0.002, 0.98)]);
+        pairs.add(&[progress(0.002, 0.97), progress(0.002, 0.97)]);
+        let noise = pairs.noise().unwrap();
+        assert!((noise.kl.mean - 0.001).abs() < 1e-12 && (noise.kl.error - 0.001).abs() < 1e-12);
+        assert!((noise.of_kl() - 0.001 / 2f64.sqrt()).abs() < 1e-12);
+        assert!((noise.same_top1.mean + 0.01).abs() < 1e-12);
+        let mut alone = PairedChunks::default();
+        alone.add(&[progress(0.004, 0.96)]);
+        assert_eq!(alone.noise(), None);
     }
 }

@@ -7,6 +7,7 @@ use std::process::{Command, Output};
 
 use ops::GgmlType;
 use pilm::npy;
+use pilm::perplexity::{Measured, table};
 use pilm::synth::{Shape, bytes};
 
 /// A folder with one model, removed when the test ends.
@@ -218,6 +219,11 @@ fn perplexity_of_several_runs_is_a_table_and_a_file_of_chunks() {
         shown.contains("| 0.000000 ± 0.000000 | 1.00000 |"),
         "{shown}"
     );
+    let printed = folder.printed(&[&ppl[..], &more, &["--json"]].concat());
+    let measured: Measured = serde_json::from_str(&printed).unwrap();
+    assert_eq!((measured.n_chunks, measured.runs.len()), (2, 4));
+    assert!(measured.noise.is_some());
+    assert!(shown.ends_with(&table(&measured.runs)), "{shown}");
     let chunks = fs::read_to_string(folder.0.join("chunks.csv")).unwrap();
     let lines: Vec<&str> = chunks.lines().collect();
     // A head, and in each chunk three runs of the positions 32..=62.

@@ -17,19 +17,18 @@ pub mod work;
 
 use crate::setup::{emulator, model};
 use crate::voice::Voice;
-use crate::workspace::{cargo, output_dir};
+use crate::workspace::output_dir;
 use crate::{card, figures as data, firmware, image};
 use anyhow::{Context, Result, bail, ensure};
 use conversation::{Conversation, STEPS};
-use figures::Count;
 pub use figures::Figures;
+use figures::ModelFigures;
 use ops::matrix::Kernels;
 use qemu::Machine;
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 use std::fs::File;
 use std::io::Read;
 use std::path::{Path, PathBuf};
-use std::sync::Mutex;
 use std::thread;
 use work::{ModelFacts, Work};
 
@@ -105,20 +104,7 @@ impl WeightType {
         match self {
             WeightType::Q8_0 => model::ensure(voice),
             WeightType::Q4_1 => model::ensure_shipped(voice),
-            WeightType::F16 => {
-                let out = output_dir().join("models/SmolLM2-135M-Instruct.F16.gguf");
-                if !out.exists() {
-                    voice.run(
-                        "Converting the weights to F16",
-                        cargo()
-                            .args(["run", "--package", "pilm", "--", "quantize"])
-                            .arg(model::ensure_shipped(voice)?)
-                            .arg(&out)
-                            .args(["--type", "f16"]),
-                    )?;
-                }
-                Ok(out)
-            }
+            WeightType::F16 => model::ensure_converted(voice, "F16"),
         }
     }
 }
@@ -155,13 +141,21 @@ pub fn count(options: &Options) -> Result<()> {
         .map(|weight_type| prepare(voice, &firmware.image_path, weight_type, options.kernels))
         .collect::<Result<_>>()?;
 
-    let figures = Mutex::new(Figures::default());
-    let mut failures = count_side_by_side(voice, &jobs, &positions, &options.guesses, &figures);
-    let figures = figures.into_inner().expect("no counting thread panicked");
+    let mut failures = Vec::new();
+    let mut figures = Figures::default();
+    for (job, (counted, result)) in jobs.iter().zip(count_side_by_side(
+        voice,
+        &jobs,
+        &positions,
+        &options.guesses,
+    )) {
+        figures.extend(&job.name, counted);
+        failures.extend(result.err().map(|error| format!("{}: {error:#}", job.name)));
+    }
     if options.write {
         // what another run has counted stays, what this one has counted replaces it
         let mut all: Figures = data::read(FIGURES)?;
-        all.extend(&figures);
+        all.merge(figures.clone());
         data::write(FIGURES, &all)?;
     }
     failures.extend(bars::misses(&figures));
@@ -193,33 +187,27 @@ fn prepare(voice: Voice, kernel: &Path, weight_type: WeightType, kernels: Kernel
     })
 }
 
-/// Runs the jobs, as many at a time as the harness lets QEMUs run; what went wrong.
+/// Runs the jobs, as many at a time as the harness lets QEMUs run; what each has counted, all of it or up to an error.
 fn count_side_by_side(
     voice: Voice,
     jobs: &[Job],
     positions: &BTreeSet<usize>,
     guesses: &[u16],
-    figures: &Mutex<Figures>,
-) -> Vec<String> {
-    let add = |model: &str, count: Count| {
-        voice.say(count.of(model).to_string());
-        figures
-            .lock()
-            .expect("no thread panics here")
-            .put(model, count);
+) -> Vec<(ModelFigures, Result<()>)> {
+    let count = |job| {
+        let mut figures = ModelFigures::default();
+        let result = count_model(voice, job, positions, guesses, &mut figures);
+        (figures, result)
     };
     thread::scope(|scope| {
         let threads: Vec<_> = jobs
             .iter()
-            .map(|job| scope.spawn(|| count_model(voice, job, positions, guesses, &add)))
+            .map(|job| scope.spawn(move || count(job)))
             .collect();
-        jobs.iter()
-            .zip(threads)
-            .filter_map(|(job, thread)| {
-                let result = thread.join().expect("counting does not panic");
-                result.err().map(|error| format!("{}: {error:#}", job.name))
-            })
-            .collect()
+        let join = |thread: thread::ScopedJoinHandle<'_, _>| {
+            thread.join().expect("counting does not panic")
+        };
+        threads.into_iter().map(join).collect()
     })
 }
 
@@ -228,53 +216,58 @@ fn count_model(
     job: &Job,
     positions: &BTreeSet<usize>,
     guesses: &[u16],
-    add: &(dyn Fn(&str, Count) + Sync),
+    figures: &mut ModelFigures,
 ) -> Result<()> {
     let name = job.name.as_str();
     let last = positions.last().copied().context("no position to count")?;
     let mut conversation = Conversation::start(voice, name, &job.machine)?;
-    let add = |count| add(name, count);
-    let decoded = |position: usize, decoded: conversation::Decoded| {
-        let instructions = decoded.instructions.round() as u64;
-        add(Count::Decode {
-            position,
-            instructions,
-        });
+    let mut add = |counted: ModelFigures| {
+        counted.lines(name).iter().for_each(|line| voice.say(line));
+        figures.extend(counted);
     };
     add(load::count_load(&mut conversation.session)?);
     for drafted in guesses.iter().map(|&n| usize::from(n)) {
-        let instructions = conversation.pass(drafted)?.round() as u64;
-        add(Count::Pass {
-            drafted,
-            instructions,
+        let pass = BTreeMap::from([(drafted, conversation.pass(drafted)?)]);
+        add(ModelFigures {
+            pass,
+            ..ModelFigures::default()
         });
     }
     conversation.plan(positions, PROMPT_TOKENS);
+    let decode = |conversation: &mut Conversation<'_>, position| {
+        let decode =
+            BTreeMap::from([(position, conversation.decode(position, STEPS)?.instructions)]);
+        anyhow::Ok(ModelFigures {
+            decode,
+            ..ModelFigures::default()
+        })
+    };
     for &position in positions.range(..PROMPT_TOKENS) {
-        decoded(position, conversation.decode(position, STEPS)?);
+        add(decode(&mut conversation, position)?);
     }
     // from an empty context, as the prompt of a first question
-    let instructions = conversation.restart(PROMPT_TOKENS)?.round() as u64;
-    add(Count::Prefill {
-        prompt_tokens: PROMPT_TOKENS,
-        instructions,
+    let prefill = BTreeMap::from([(PROMPT_TOKENS, conversation.restart(PROMPT_TOKENS)?)]);
+    add(ModelFigures {
+        prefill,
+        ..ModelFigures::default()
     });
     for &position in positions.range(PROMPT_TOKENS..) {
-        decoded(position, conversation.decode(position, STEPS)?);
+        add(decode(&mut conversation, position)?);
     }
 
-    let mut checks = Vec::new();
+    let mut misses = Vec::new();
     for n_cores in [1, ALL_CORES] {
         conversation.use_cores(n_cores)?;
         let decoded = conversation.decode(last, 1)?;
         let work = Work::new(&decoded.cores, n_cores, &job.facts)?;
-        checks.extend(work.misses());
-        add(Count::Work {
-            position: last,
+        misses.extend(work.misses());
+        let work = BTreeMap::from([(last, BTreeMap::from([(n_cores, work)]))]);
+        add(ModelFigures {
             work,
+            ..ModelFigures::default()
         });
     }
-    ensure!(checks.is_empty(), "{}", checks.join("; "));
+    ensure!(misses.is_empty(), "{}", misses.join("; "));
     Ok(())
 }
 

@@ -19,7 +19,7 @@ pub fn sha256(path: &Path) -> Result<String> {
     let mut file = File::open(path).with_context(|| format!("reading {}", path.display()))?;
     let mut hasher = sha2::Sha256::new();
     io::copy(&mut file, &mut hasher).with_context(|| format!("reading {}", path.display()))?;
-    Ok(hex(&hasher.finalize()))
+    Ok(format!("{:x}", hasher.finalize()))
 }
 
 /// The CRC-32C of a file.
@@ -59,11 +59,6 @@ pub fn check(path: &Path, expected: Sha256) -> Result<()> {
         expected.0
     );
     Ok(())
-}
-
-/// Lower-case hexadecimal.
-pub fn hex(bytes: &[u8]) -> String {
-    bytes.iter().map(|byte| format!("{byte:02x}")).collect()
 }
 
 #[cfg(test)]

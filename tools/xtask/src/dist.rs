@@ -1,7 +1,6 @@
 //! `cargo xtask dist`: the three files for a card that has the Raspberry Pi's firmware already.
 
 use crate::card::CardFile;
-use crate::digest::hex;
 use crate::firmware;
 use crate::image::firmware_files;
 use crate::voice::Voice;
@@ -36,11 +35,7 @@ fn write(dir: &Path, files: &[CardFile]) -> Result<String> {
         let mut bytes = Vec::new();
         file.open()?.read_to_end(&mut bytes)?;
         fs::write(dir.join(&file.name), &bytes)?;
-        sums.push_str(&format!(
-            "{}  {}\n",
-            hex(&Sha256::digest(&bytes)),
-            file.name
-        ));
+        sums.push_str(&format!("{:x}  {}\n", Sha256::digest(&bytes), file.name));
     }
     fs::write(dir.join("SHA256SUMS"), &sums)?;
     Ok(sums)

@@ -63,19 +63,42 @@ pub fn build_elf(
     commit: Option<&str>,
 ) -> Result<PathBuf> {
     target::ensure(voice)?;
+    let what = format!("Building {binary} for the board");
+    build_elf_in(
+        &root(),
+        &target_dir(),
+        voice,
+        &what,
+        [package, binary],
+        commit,
+    )
+}
+
+/// The same of the workspace in `folder`, into `target_dir`; `what` is said.
+pub(crate) fn build_elf_in(
+    folder: &Path,
+    target_dir: &Path,
+    voice: Voice,
+    what: &str,
+    [package, binary]: [&str; 2],
+    commit: Option<&str>,
+) -> Result<PathBuf> {
     let mut build = cargo();
+    build
+        .current_dir(folder)
+        .env("CARGO_TARGET_DIR", target_dir);
     build.args(["build", "--release", "--target", TARGET]);
     build.args(["--package", package, "--bin", binary]);
-    build.args(anywhere_the_same(&root()));
+    build.args(anywhere_the_same(folder));
     if let Some(commit) = commit {
         build.env("PILM_COMMIT", commit);
     }
-    voice.run(&format!("Building {binary} for the board"), &mut build)?;
-    Ok(target_dir().join(TARGET).join("release").join(binary))
+    voice.run(what, &mut build)?;
+    Ok(target_dir.join(TARGET).join("release").join(binary))
 }
 
 /// Flags that keep the folders of this machine out of the image: the same source gives the same bytes everywhere.
-pub fn anywhere_the_same(root: &Path) -> [String; 2] {
+fn anywhere_the_same(root: &Path) -> [String; 2] {
     let mut prefixes = vec![format!("--remap-path-prefix={}=/pilm", root.display())];
     if let Some(home) = cargo_home() {
         prefixes.push(format!("--remap-path-prefix={}=/cargo", home.display()));

@@ -21,7 +21,7 @@
 //! * [`audit`]: the kernel's parts, its `unsafe`, circles between files
 //! * [`parity`]: comparison with transformers
 //! * [`count`], [`mca`]: instructions per token in QEMU; cycles of hot loops by LLVM's model
-//! * [`speed_page`], [`marked`]: sections of pages that commands write
+//! * [`pages`], [`marked`]: sections of pages that commands write
 
 #![forbid(unsafe_code)]
 
@@ -36,6 +36,7 @@ pub mod firmware;
 pub mod image;
 pub mod marked;
 pub mod mca;
+pub mod pages;
 pub mod parity;
 pub mod raw_image;
 pub mod release_manifest;
@@ -44,7 +45,6 @@ pub mod run;
 pub mod session;
 pub mod setup;
 pub mod size;
-pub mod speed_page;
 pub mod terminal;
 pub mod test;
 pub mod voice;

@@ -6,7 +6,7 @@ use anyhow::Result;
 use clap::{Parser, Subcommand};
 use std::process::ExitCode;
 use xtask::{
-    audit, ci, count, dist, image, mca, parity, release_manifest, run, setup, speed_page, test,
+    audit, ci, count, dist, image, mca, pages, parity, release_manifest, run, setup, test,
 };
 
 /// Builds, boots and checks PiLM.
@@ -35,12 +35,12 @@ enum Command {
     Count(count::Options),
     /// Print the cycles of the image's hot loops, by LLVM's model of the Cortex-A72.
     Mca(mca::Options),
-    /// Render docs/speed.md from docs/figures.
+    /// Render docs/speed.md and docs/parity.md from docs/figures.
     Figures,
     /// Hold `unsafe` and circles between files against ARCHITECTURE.md's lists; list the kernel's packages and show
     /// that no C and no BLAS is in it.
     Audit,
-    /// Compare the engine with transformers and write docs/parity.md.
+    /// Compare the engine with transformers; write docs/figures/parity.json and docs/parity.md.
     Parity(parity::Options),
     /// Run everything that must hold for a change to land.
     Ci(ci::Options),
@@ -60,17 +60,17 @@ fn dispatch(command: Command) -> Result<()> {
         Command::Test => test::test(),
         Command::Count(options) => rendered(options.write, count::count(&options)),
         Command::Mca(options) => rendered(options.write, mca::mca(&options)),
-        Command::Figures => speed_page::render(),
+        Command::Figures => pages::render(),
         Command::Audit => audit::audit(),
-        Command::Parity(options) => parity::parity(&options),
+        Command::Parity(options) => rendered(true, parity::parity(&options)),
         Command::Ci(options) => ci::ci(&options),
     }
 }
 
-/// What a counting command ended with, once the page shows the figures that it has written.
+/// What a counting command ended with, once the pages show the figures that it has written.
 fn rendered(has_written: bool, result: Result<()>) -> Result<()> {
     if has_written {
-        speed_page::render()?;
+        pages::render()?;
     }
     result
 }

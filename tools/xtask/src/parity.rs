@@ -2,20 +2,28 @@
 //!
 //! Another implementation's results are made anew with `transformers` in a virtual environment of
 //! pinned packages (or taken from a folder that has them), the engine is compared with them, and
-//! `docs/parity.md` says what came out.
+//! `docs/figures/parity.json` keeps what came out; `docs/parity.md` is rendered from it.
 
 mod environment;
 mod perplexity;
-mod report;
 
+use crate::figures;
 use crate::setup::model;
 use crate::voice::Voice;
-use crate::workspace::{cargo, output_dir, root, target_dir};
-use anyhow::{Result, ensure};
+use crate::workspace::{cargo, output_dir, target_dir};
+use anyhow::{Context, Result, ensure};
 use environment::{Environment, ORACLE};
-use report::Report;
+use perplexity::OnText;
+use pilm::parity::fixture::{self, Check};
+use pilm::parity::{JudgedPrompt, tables};
+use serde::de::DeserializeOwned;
+use serde::{Deserialize, Serialize};
+use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
-use std::process::Command;
+use std::process::{Command, Stdio};
+
+/// The figures' file.
+pub const FIGURES: &str = "parity";
 
 /// What to compare with.
 #[derive(clap::Args, Debug)]
@@ -34,51 +42,78 @@ pub struct Options {
     only_perplexity: bool,
 }
 
-/// Compares, and writes the sections of `docs/parity.md` that it has numbers for.
+/// What was compared, as `docs/figures/parity.json` keeps it.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Figures {
+    /// The other implementation's packages; none where its results were taken from a folder.
+    pub packages: Option<String>,
+    /// Comparisons of the tiny models.
+    pub fixtures: BTreeMap<String, Vec<Check>>,
+    /// SmolLM2-135M with F32 weights.
+    pub f32: Vec<JudgedPrompt>,
+    /// With Q8_0 weights.
+    pub q8_0: Vec<JudgedPrompt>,
+    /// On a text.
+    pub perplexity: OnText,
+}
+
+/// Compares, and writes what it has numbers for to `docs/figures/parity.json`.
 ///
 /// # Errors
-/// A package or a model is missing, or a comparison fails; the page is written all the same.
+/// A package or a model is missing, or a comparison fails; figures are written all the same.
 pub fn parity(options: &Options) -> Result<()> {
     let voice = Voice::new(false);
     let pilm = build_pilm(voice)?;
     let q4_1 = model::ensure_shipped(voice)?;
     let q8_0 = model::ensure(voice)?;
-    let f32 = output_dir().join("models/SmolLM2-135M-Instruct.F32.gguf");
-    if !f32.exists() {
-        let mut quantize = Command::new(&pilm);
-        quantize
-            .arg("quantize")
-            .arg(&q4_1)
-            .arg(&f32)
-            .args(["--type", "f32"]);
-        voice.run("Converting the model's weights to F32", &mut quantize)?;
-    }
+    let f32 = model::ensure_converted(voice, "F32")?;
     let models = Models {
         pilm,
         f32,
         q8_0,
         q4_1,
     };
-    let page = root().join("docs/parity.md");
+    let mut figures: Figures = figures::read(FIGURES)?;
     let mut failed = Vec::new();
     if !options.only_perplexity {
-        let mut report = Report::new(voice);
-        compare(voice, &mut report, &models, options.oracle.as_deref())?;
-        failed.extend(report.write("transformers", &page)?);
+        compare(
+            voice,
+            &mut figures,
+            &mut failed,
+            &models,
+            options.oracle.as_deref(),
+        )?;
     }
     if let Some(text) = &options.text {
-        let mut report = Report::new(voice);
-        let csv = output_dir().join("perplexity.csv");
-        perplexity::measure(&mut report, &models, text, options.chunks, &csv)?;
-        failed.extend(report.write("perplexity", &page)?);
+        figures.perplexity =
+            perplexity::measure(voice, &models, text, options.chunks, &mut failed)?;
     }
+    figures::write(FIGURES, &figures)?;
     ensure!(
         failed.is_empty(),
-        "not all that was compared agrees, see {}; failed: {}",
-        page.display(),
+        "not all that was compared agrees, see docs/parity.md; failed: {}",
         failed.join("; ")
     );
     Ok(())
+}
+
+/// What `command` prints as JSON; a comparison that does not succeed is noted in `failed`.
+fn results<T: DeserializeOwned>(
+    voice: Voice,
+    what: &str,
+    command: &mut Command,
+    failed: &mut Vec<String>,
+) -> Result<T> {
+    voice.say(format!("{what} …"));
+    let output = command
+        .stderr(Stdio::inherit())
+        .output()
+        .with_context(|| format!("{what}: the program cannot be started"))?;
+    if !output.status.success() {
+        failed.push(what.to_owned());
+    }
+    serde_json::from_slice(&output.stdout).with_context(|| format!("{what}: no results came"))
 }
 
 /// The files that are compared, and the program that runs them.
@@ -93,7 +128,8 @@ struct Models {
 /// Compares with transformers: results made now, or those in `oracle`.
 fn compare(
     voice: Voice,
-    report: &mut Report,
+    figures: &mut Figures,
+    failed: &mut Vec<String>,
     models: &Models,
     oracle: Option<&Path>,
 ) -> Result<()> {
@@ -102,40 +138,23 @@ fn compare(
         Some(dir) => (None, dir.to_owned()),
         None => {
             let environment = Environment::ensure(voice)?;
-            let dir = make_oracle(voice, &environment, f32)?;
+            let dir = make_oracle(voice, &environment, models)?;
             (Some(environment), dir)
         }
     };
     let prompts = oracle.join("smollm2");
     let check = |what: &str, args: &[&Path]| {
         let mut command = Command::new(&models.pilm);
-        command.args([what, "--markdown"]).args(args);
+        command.args([what, "--json"]).args(args);
         command
     };
-    report.text(&origin(environment.as_ref()));
-    report.text(FIXTURES);
-    report.output(
-        "Comparing the tiny models",
-        &mut check("check-fixtures", &[&oracle.join("fixtures")]),
-    )?;
-    report.text(F32_PROMPTS);
-    report.output(
-        "Comparing SmolLM2-135M, F32",
-        &mut check("check-oracle", &[&prompts, f32]),
-    )?;
-    report.text(Q8_0_PROMPTS);
-    if let Some(environment) = &environment {
-        report.text(ROUNDING);
-        report.output(
-            "Rounding in other ways, in torch",
-            &mut environment.script(&[Path::new("rounding"), f32, q8_0, &prompts]),
-        )?;
-    }
-    report.text(Q8_0_LIMITS);
-    report.output(
-        "Comparing SmolLM2-135M, Q8_0",
-        &mut check("check-oracle", &[&prompts, q8_0, Path::new("--base"), f32]),
-    )?;
+    figures.packages = environment.map(|environment| environment.versions());
+    let mut tiny = check("check-fixtures", &[&oracle.join("fixtures")]);
+    figures.fixtures = results(voice, "Comparing the tiny models", &mut tiny, failed)?;
+    let mut exact = check("check-oracle", &[&prompts, f32]);
+    figures.f32 = results(voice, "Comparing SmolLM2-135M, F32", &mut exact, failed)?;
+    let mut coarse = check("check-oracle", &[&prompts, q8_0, Path::new("--base"), f32]);
+    figures.q8_0 = results(voice, "Comparing SmolLM2-135M, Q8_0", &mut coarse, failed)?;
     Ok(())
 }
 
@@ -148,7 +167,8 @@ fn build_pilm(voice: Voice) -> Result<PathBuf> {
 }
 
 /// Makes the other implementation's results; the folder that they are in.
-fn make_oracle(voice: Voice, environment: &Environment, f32: &Path) -> Result<PathBuf> {
+fn make_oracle(voice: Voice, environment: &Environment, models: &Models) -> Result<PathBuf> {
+    let Models { f32, q8_0, .. } = models;
     let out = output_dir().join("oracle");
     voice.run(
         "Making tiny models and their logits with transformers",
@@ -158,82 +178,89 @@ fn make_oracle(voice: Voice, environment: &Environment, f32: &Path) -> Result<Pa
         "Running SmolLM2-135M in transformers, 13 prompts",
         &mut environment.script(&[Path::new("model"), f32, &out.join("smollm2")]),
     )?;
+    voice.run(
+        "Rounding in other ways, in torch",
+        &mut environment.script(&[Path::new("rounding"), f32, q8_0, &out.join("smollm2")]),
+    )?;
     Ok(out)
 }
 
+/// The sections of docs/parity.md.
+pub fn sections(figures: &Figures) -> Vec<(&'static str, String)> {
+    let (n_checks, n_failed) = fixture::n_and_failed(&figures.fixtures);
+    let fixtures: Vec<_> = figures.fixtures.iter().collect();
+    let tables = fixtures
+        .iter()
+        .map(|(model, checks)| tables::fixture(model, checks));
+    let fixtures = tables.collect::<String>() + &verdict(n_checks, n_failed, "comparisons");
+    let pooled = tables::pooled_kl(&figures.q8_0).map_or_else(String::new, |kl| {
+        format!("\nmean KL over all positions of the long prompts: {kl:.5}.\n")
+    });
+    let of_prompts = |prompts: &[JudgedPrompt]| {
+        let failed = prompts.iter().filter(|prompt| !prompt.failures.is_empty());
+        verdict(prompts.len(), failed.count(), "prompts")
+    };
+    let (f32, q8_0) = (
+        tables::prompts(&figures.f32),
+        tables::prompts(&figures.q8_0),
+    );
+    let [text, noise] = figures.perplexity.sections();
+    vec![
+        ("origin", origin(figures.packages.as_deref())),
+        ("fixtures", fixtures),
+        ("f32", f32 + "\n" + &of_prompts(&figures.f32)),
+        ("rounding", rounding(&figures.q8_0)),
+        ("q8_0", q8_0 + &pooled + &of_prompts(&figures.q8_0)),
+        ("perplexity", text),
+        ("noise", noise),
+    ]
+}
+
+fn verdict(n: usize, n_failed: usize, what: &str) -> String {
+    match n_failed {
+        0 => format!("{n} {what} pass.\n"),
+        _ => format!("{n_failed} of {n} {what} fail.\n"),
+    }
+}
+
 /// Where the other implementation's results come from.
-fn origin(environment: Option<&Environment>) -> String {
-    match environment {
-        Some(environment) => format!(
+fn origin(packages: Option<&str>) -> String {
+    match packages {
+        Some(packages) => format!(
             "The other implementation is `transformers` in fp32. Its results were made in the same run, by\n\
-             `{ORACLE}/make.py` with {}.\n\n",
-            environment.versions()
+             `{ORACLE}/make.py` with {packages}.\n"
         ),
         None => "The other implementation's results were not made in this run, but taken from a folder\n\
-                 (`--oracle`).\n\n"
+                 (`--oracle`).\n"
             .into(),
     }
 }
 
-const FIXTURES: &str = "\
-## Tiny models, every position
-
-Seeded models with grouped heads, wide heads, tied and untied output, biases. F32 weights with f32
-keys and values must agree within 1e-4 at every position, with no other argmax; Q8_0 must reach a
-cosine of 0.995 over all positions of the two telling sequences.
-
-Four classic mistakes are made on purpose. A cell has the cosine of our logits with the mistake to
-the right ones; in brackets, for the same mistake in the other implementation, its cosine and the
-share of positions with the same argmax. The two cosines must agree within 0.002, and the cosine
-must be at most 0.9 on `mid33` and `long128`.
-
-Short sequences discriminate weakly: with `rope_theta` a tenth the cosine stays above 0.98 over 8 tokens,
-and the argmax differs at none to two of the eight. Over 33 tokens the cosine is 0.87 at most, over 128
-it is 0.65.
-
-";
-
-const F32_PROMPTS: &str = "
-## SmolLM2-135M, F32 weights
-
-Prompts of text, digits, several scripts, code and chat. Limits: 2e-3 for every stored logit, every
-argmax, every one of 32 greedy tokens.
-
-";
-
-const Q8_0_PROMPTS: &str = "
-## SmolLM2-135M, Q8_0 weights, int8 activations
-
-Equal greedy tokens are no valid demand here: a correct 8-bit engine differs where the two best
-tokens are close.
-";
-
-const ROUNDING: &str = "
-How much of that is the luck of rounding, an emulation in torch shows: a correct 8-bit engine in eight runs in
-which the inputs of each product are moved by 1e-6: no error, but other ties and other roundings. Its
-greedy tokens are taken at every position of the right ones, not only up to the first other one.
-
-";
-
-const Q8_0_LIMITS: &str = "
-Limits for ours: a greedy token may differ only where the margin is at most 0.3, the argmax agrees at
-0.9155 of the positions (where the emulation of a prompt goes further, as far as that); the mean KL
-divergence from the F32 run is at most 0.0125 on each prompt of 80 tokens and more, and at most 0.0105
-over all their positions together. Mistakes show as 0.09 and more.
-
-";
-
-#[cfg(test)]
-mod tests {
-    use crate::marked::with_section;
-    use crate::workspace::root;
-    use std::fs;
-
-    #[test]
-    fn the_page_has_the_marks() {
-        let page = fs::read_to_string(root().join("docs/parity.md")).unwrap();
-        for name in ["transformers", "perplexity"] {
-            assert!(with_section(&page, name, "").is_some(), "{name}");
-        }
+/// What rounding alone does, for the prompts on which it has been emulated.
+fn rounding(prompts: &[JudgedPrompt]) -> String {
+    let mut table = tables::head(&[
+        "prompt",
+        "tokens",
+        "KL, mean ± deviation",
+        "KL, greatest",
+        "argmax equal",
+        "greatest margin of another token",
+    ]);
+    for report in prompts.iter().map(|prompt| &prompt.report) {
+        let Some((rounding, spread)) = report.rounding.and_then(|r| Some((r, r.spread?))) else {
+            continue;
+        };
+        table += &format!(
+            "| {} | {} | {:.5} ± {:.5} | {:.5} | {} to {} | {:.3} |\n",
+            report.name,
+            report.n_tokens,
+            spread.kl,
+            spread.kl_deviation,
+            spread.greatest_kl,
+            rounding.least_argmax_equal,
+            spread.most_argmax_equal,
+            rounding.greatest_margin
+        );
     }
+    table
 }

@@ -1,11 +1,10 @@
 //! The same source gives the same kernel in every folder: builds it in a second one and compares.
 
-use crate::digest::hex;
-use crate::firmware::{Firmware, anywhere_the_same};
+use crate::firmware::{Firmware, build_elf_in};
 use crate::raw_image::flatten;
 use crate::setup::rustc;
 use crate::voice::Voice;
-use crate::workspace::{TARGET, cargo, output_dir, root};
+use crate::workspace::{output_dir, root};
 use anyhow::{Context, Result, bail};
 use sha2::{Digest, Sha256};
 use std::fs;
@@ -19,23 +18,12 @@ use std::process::Command;
 pub fn check(voice: Voice, firmware: &Firmware) -> Result<()> {
     let elsewhere = output_dir().join("elsewhere");
     copy_sources(&elsewhere)?;
-    let mut build = cargo();
-    build
-        .current_dir(&elsewhere)
-        .env("CARGO_TARGET_DIR", elsewhere.join("target"))
-        .args(["build", "--release", "--locked", "--target", TARGET])
-        .args(["--package", "kernel"])
-        .args(anywhere_the_same(&elsewhere));
-    if let Some(commit) = &firmware.commit {
-        build.env("PILM_COMMIT", commit);
-    }
-    voice.run(
-        "Building the kernel a second time, in another folder",
-        &mut build,
-    )?;
-    let elf = elsewhere.join("target").join(TARGET).join("release/kernel");
+    let what = "Building the kernel a second time, in another folder";
+    let (target, commit) = (elsewhere.join("target"), firmware.commit.as_deref());
+    let elf = build_elf_in(&elsewhere, &target, voice, what, ["kernel"; 2], commit)?;
     let second = flatten(&fs::read(&elf).with_context(|| format!("reading {}", elf.display()))?)?;
-    let (here, there) = (sha256(&firmware.image.bytes), sha256(&second.bytes));
+    let [here, there] =
+        [&firmware.image.bytes, &second.bytes].map(|bytes| format!("{:x}", Sha256::digest(bytes)));
     if here != there {
         bail!(
             "the kernel is not reproducible: kernel8.img is {here} here and {there} in {}",
@@ -48,10 +36,6 @@ pub fn check(voice: Voice, firmware: &Firmware) -> Result<()> {
         "kernel8.img is {here} in both folders, by rustc {rustc}."
     ));
     Ok(())
-}
-
-fn sha256(bytes: &[u8]) -> String {
-    hex(&Sha256::digest(bytes))
 }
 
 /// Copies the files that git knows, as they are now.

@@ -7,14 +7,14 @@ use crate::terminal::Watch;
 use crate::voice::Voice;
 use crate::workspace::output_dir;
 use crate::{firmware, image, terminal};
+use anstream::adapter::strip_str;
 use anyhow::{Result, anyhow, bail, ensure};
 use llm::sampler;
 use qemu::{Machine, Qemu};
-use serde_json::{Map, Value, json};
-use std::fs;
+use serde_json::{Value, json};
 use std::path::PathBuf;
-use std::process;
 use std::time::{Duration, Instant};
+use tempfile::Builder;
 
 /// What is asked when nothing else is.
 const DEMO_QUESTION: &str = "What is gravity? Answer in one sentence.";
@@ -69,15 +69,22 @@ pub fn run(options: &Options) -> Result<()> {
     };
     let model = CardFile::path(image::file_name(&model)?, &model);
     let firmware = firmware::build(voice)?;
-    let card = RunCard::new()?;
+    // one of its own, so that runs side by side do not meet; removed when dropped
+    let card = Builder::new()
+        .prefix("run-")
+        .suffix(".img")
+        .tempfile_in(output_dir())?;
     let mut files = image::firmware_files(&firmware);
     files.push(model);
-    image::write_card(voice, &files, options.sd_size, &card.path)?;
-    let machine = options.machine(Machine::new(&firmware.image_path).card(&card.path));
+    image::write_card(voice, &files, options.sd_size, card.path())?;
+    let machine = options.machine(Machine::new(&firmware.image_path).card(card.path()));
     voice.say("Booting in QEMU");
     let pi = machine.boot()?;
     match &options.prompt {
-        Some(prompt) => answer(voice, pi, options.request(prompt)),
+        Some(prompt) => {
+            let request = json!({"op": "complete", "prompt": prompt, "raw": options.raw});
+            answer(voice, pi, request)
+        }
         None => demo(voice, pi),
     }
 }
@@ -113,14 +120,6 @@ impl Options {
             set("columns", terminal::columns().map(|n| n.to_string()));
         }
         machine
-    }
-
-    fn request(&self, prompt: &str) -> Value {
-        let mut request = Map::new();
-        request.insert("op".to_owned(), json!("complete"));
-        request.insert("prompt".to_owned(), json!(prompt));
-        request.insert("raw".to_owned(), json!(self.raw));
-        Value::Object(request)
     }
 }
 
@@ -160,23 +159,12 @@ fn answer(voice: Voice, pi: Qemu, request: Value) -> Result<()> {
 
 /// What a terminal shows of `text` in the end: of a line that is written over, its last state.
 fn as_shown(text: &str) -> String {
-    let text = without_escapes(text);
+    let text = strip_str(text).to_string();
     let lines = text.trim().lines().map(|line| {
         let mut states = line.split('\r').map(str::trim_end);
         states.rfind(|state| !state.is_empty()).unwrap_or_default()
     });
     lines.collect::<Vec<_>>().join("\n")
-}
-
-/// `text` without control sequences (ECMA-48: ESC, `[`, parameters up to a byte from `@` to `~`).
-fn without_escapes(text: &str) -> String {
-    let mut pieces = text.split("\x1b[");
-    let mut plain = pieces.next().unwrap_or_default().to_owned();
-    for piece in pieces {
-        let end = piece.find(|c| matches!(c, '@'..='~'));
-        plain.push_str(end.map_or("", |end| &piece[end + 1..]));
-    }
-    plain
 }
 
 /// Types a question as a person would; the console is the person's, if there is one.
@@ -222,28 +210,6 @@ fn show_until_prompt(pi: &mut Qemu) -> Result<String> {
         if Instant::now() > deadline {
             bail!("the firmware has not come to its prompt within {PATIENCE:?}");
         }
-    }
-}
-
-/// The card of this run; removed with it, so that runs side by side do not meet.
-struct RunCard {
-    path: PathBuf,
-}
-
-impl RunCard {
-    fn new() -> Result<RunCard> {
-        fs::create_dir_all(output_dir())?;
-        let name = format!("run-{}.img", process::id());
-        Ok(RunCard {
-            path: output_dir().join(name),
-        })
-    }
-}
-
-impl Drop for RunCard {
-    fn drop(&mut self) {
-        // left behind it costs room in target/ and nothing else
-        let _ = fs::remove_file(&self.path);
     }
 }
 

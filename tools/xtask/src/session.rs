@@ -1,8 +1,8 @@
 //! A conversation with the firmware in JSON lines, over QEMU's UART.
 
-use anyhow::{Context, Result, anyhow, bail};
+use anyhow::{Context, Result, bail};
 use qemu::{Machine, Qemu};
-use serde_json::{Map, Value, json};
+use serde_json::{Value, json};
 use std::time::Duration;
 
 /// What the firmware says when it waits for a line.
@@ -59,18 +59,18 @@ impl Session {
     ///
     /// # Errors
     /// The answer is an error event, or does not come.
+    ///
+    /// # Panics
+    /// The request is no object.
     pub fn ask_with(
         &mut self,
-        request: Value,
+        mut request: Value,
         on_event: &mut dyn FnMut(&Value) -> Result<()>,
     ) -> Result<Value> {
         let id = self.next_id;
         self.next_id += 1;
-        let Value::Object(mut fields) = request else {
-            bail!("a request is an object");
-        };
-        fields.insert("id".to_owned(), json!(id));
-        self.qemu.send_line(&Value::Object(fields).to_string())?;
+        request["id"] = json!(id);
+        self.qemu.send_line(&request.to_string())?;
         loop {
             let line = self.qemu.line(EVENT)?;
             let Some(event) = event_of(&line, id) else {
@@ -78,12 +78,7 @@ impl Session {
             };
             on_event(&event)?;
             match event["event"].as_str() {
-                Some("error") => bail!(
-                    "{}",
-                    event["message"]
-                        .as_str()
-                        .map_or_else(|| line.clone(), str::to_owned)
-                ),
+                Some("error") => bail!("{}", event["message"].as_str().unwrap_or(&line)),
                 Some("done") => return Ok(event),
                 Some(_) => {}
                 None => bail!("an event without a name: {line}"),
@@ -99,29 +94,19 @@ impl Session {
         self.ask_with(request, &mut |_| Ok(()))
     }
 
-    /// Asks for a completion; the text of the answer, and its `done` event.
+    /// Asks for a completion of `fields["prompt"]` or `fields["ids"]`; the text of the answer, and its `done` event.
     ///
     /// # Errors
     /// The answer is an error event, or does not come.
-    pub fn complete(&mut self, fields: Value) -> Result<(String, Value)> {
+    pub fn complete(&mut self, mut fields: Value) -> Result<(String, Value)> {
         let mut text = String::new();
-        let done = self.ask_with(completion(fields)?, &mut |event| {
+        fields["op"] = json!("complete");
+        let done = self.ask_with(fields, &mut |event| {
             text.push_str(token_text(event));
             Ok(())
         })?;
         Ok((text, done))
     }
-}
-
-/// A request that completes `fields["prompt"]` or `fields["ids"]`.
-fn completion(fields: Value) -> Result<Value> {
-    let Value::Object(fields) = fields else {
-        return Err(anyhow!("a request is an object"));
-    };
-    let mut request = Map::new();
-    request.insert("op".to_owned(), json!("complete"));
-    request.extend(fields);
-    Ok(Value::Object(request))
 }
 
 /// The text that an event adds to the answer: of a token, or held back until the end.

@@ -1,8 +1,10 @@
 //! Where things are, and how cargo is called.
 
+use anyhow::Result;
 use std::env;
 use std::path::{Path, PathBuf};
 use std::process::Command;
+use walkdir::{DirEntry, WalkDir};
 
 /// The bare-metal target of the firmware.
 pub const TARGET: &str = "aarch64-unknown-none";
@@ -28,6 +30,26 @@ pub fn target_dir() -> PathBuf {
 /// What xtask makes: images, cards, logs.
 pub fn output_dir() -> PathBuf {
     target_dir().join("pilm")
+}
+
+/// The files below `folder`, folders named `target` and hidden ones left out.
+///
+/// # Errors
+/// A folder cannot be listed.
+pub fn files_below(folder: &Path) -> Result<Vec<PathBuf>> {
+    let skipped = |entry: &DirEntry| {
+        let name = entry.file_name().to_string_lossy();
+        entry.depth() > 0 && (name == "target" || name.starts_with('.'))
+    };
+    let entries = WalkDir::new(folder).sort_by_file_name().into_iter();
+    let mut files = Vec::new();
+    for entry in entries.filter_entry(|entry| !skipped(entry)) {
+        let entry = entry?;
+        if entry.file_type().is_file() {
+            files.push(entry.into_path());
+        }
+    }
+    Ok(files)
 }
 
 /// The cargo that runs us, in the workspace's root.

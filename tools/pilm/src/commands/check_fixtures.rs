@@ -1,5 +1,6 @@
 //! `pilm check-fixtures DIR`
 
+use std::collections::BTreeMap;
 use std::fs;
 use std::path::PathBuf;
 
@@ -8,18 +9,20 @@ use llm::engine::LoadOptions;
 use llm::kv_cache::KvType;
 use llm::model_file::ModelFile;
 use pilm::decoder::Decoder;
-use pilm::parity::fixture::{Check, What, check};
+use pilm::parity::fixture::{self, Check, check};
+use pilm::parity::tables;
 use pilm::session::{Memory, Session};
 use pilm::threads::Threads;
+
+use super::output::{Format, print_json};
 
 /// Compare tiny models with another implementation's logits, and broken ones with its mistakes.
 #[derive(clap::Args)]
 pub struct Args {
     /// Directory of fixtures: each a directory with a model and a golden.json.
     dir: PathBuf,
-    /// Print a Markdown table per model.
-    #[arg(long)]
-    markdown: bool,
+    #[command(flatten)]
+    format: Format,
 }
 
 /// Runs the subcommand.
@@ -31,7 +34,7 @@ pub fn run(args: &Args) -> Result<()> {
         .collect();
     paths.sort_unstable();
     ensure!(!paths.is_empty(), "{} has no fixtures", args.dir.display());
-    let (mut n, mut failed) = (0, 0);
+    let mut all = BTreeMap::new();
     for path in paths {
         let name = path.file_name().unwrap_or_default().to_string_lossy();
         let kind = if name.starts_with("qwen2") {
@@ -41,18 +44,23 @@ pub fn run(args: &Args) -> Result<()> {
         };
         let tokenizer = args.dir.join(format!("tokenizer-bpe512-{kind}"));
         let checks = check(&path, &tokenizer, &mut logits_of).with_context(|| name.to_string())?;
-        if args.markdown {
-            print_table(&name, &checks)?;
-        } else {
+        if args.format.markdown {
+            stdout::text!("{}", tables::fixture(&name, &checks))?;
+        } else if !args.format.json {
             checks
                 .iter()
                 .try_for_each(|check| print_line(&name, check))?;
         }
-        n += checks.len();
-        failed += checks.iter().filter(|check| !check.passed()).count();
+        all.insert(name.into_owned(), checks);
     }
+    if args.format.json {
+        print_json(&all)?;
+    }
+    let (n, failed) = fixture::n_and_failed(&all);
     ensure!(failed == 0, "{failed} of {n} comparisons fail");
-    stdout::line!("{n} comparisons pass.")?;
+    if !args.format.json {
+        stdout::line!("{n} comparisons pass.")?;
+    }
     Ok(())
 }
 
@@ -73,57 +81,12 @@ fn logits_of(file: &[u8], ids: &[u32]) -> Result<Vec<f32>> {
     Ok(all)
 }
 
-fn shown(check: &Check) -> String {
-    match check.what {
-        What::Difference => format!("{:.1e}", check.value),
-        What::OtherArgmax => check.value.to_string(),
-        What::Q8_0 | What::Mistake(_) => format!("{:.4}", check.value),
-    }
-}
-
 fn print_line(model: &str, check: &Check) -> Result<(), stdout::Error> {
     let verdict = if check.passed() { "pass" } else { "FAIL" };
     let (sequence, what) = (&check.sequence, check.what.name());
     stdout::line!(
         "{model:16} {sequence:9} {what:25} {:>8} {verdict} ({})",
-        shown(check),
+        check.shown(),
         check.demand()
     )
-}
-
-/// One row per comparison, one column per sequence; a mistake's cell has the other
-/// implementation's cosine and argmax share in brackets.
-fn print_table(model: &str, checks: &[Check]) -> Result<(), stdout::Error> {
-    let mut sequences: Vec<&str> = checks.iter().map(|c| c.sequence.as_str()).collect();
-    sequences.sort_unstable();
-    sequences.dedup();
-    stdout::line!("**{model}**\n\n| comparison | {} |", sequences.join(" | "))?;
-    stdout::line!("|---{}|", "|---".repeat(sequences.len()))?;
-    let mut seen: Vec<What> = Vec::new();
-    for what in checks.iter().map(|c| c.what) {
-        if seen.contains(&what) {
-            continue;
-        }
-        seen.push(what);
-        let cells = sequences.iter().map(|sequence| {
-            let found = checks
-                .iter()
-                .find(|c| c.what == what && c.sequence == *sequence);
-            found.map_or(String::new(), cell)
-        });
-        stdout::line!(
-            "| {} | {} |",
-            what.name(),
-            cells.collect::<Vec<_>>().join(" | ")
-        )?;
-    }
-    stdout::line!()
-}
-
-fn cell(check: &Check) -> String {
-    let theirs = check.theirs.map_or(String::new(), |theirs| {
-        format!(" ({:.4}, {:.3})", theirs.cosine, theirs.argmax_share)
-    });
-    let failed = if check.passed() { "" } else { " **FAIL**" };
-    format!("{}{theirs}{failed}", shown(check))
 }

@@ -11,7 +11,7 @@ use llm::tokenizer::TokenId;
 use pilm::session::Session;
 use session::Utf8Stream;
 
-use super::model::{KernelsArgs, ModelArgs, with_session};
+use super::model::{KernelsArgs, ModelArgs};
 
 const NO_NUMBERS: &str = "the model's logits are no numbers: the file is damaged";
 
@@ -69,15 +69,10 @@ pub fn run(args: &Args) -> Result<()> {
     };
     settings.check()?;
     let options = LoadOptions::default();
-    with_session(
-        &args.model.model,
-        args.model.threads(),
-        &options,
-        |session| {
-            session.engine.set_kernels(args.kernels.kernels);
-            answer(session, args, settings)
-        },
-    )
+    args.model.with_session(&options, |session| {
+        session.engine.set_kernels(args.kernels.kernels);
+        answer(session, args, settings)
+    })
 }
 
 fn prompt_ids(session: &Session<'_>, args: &Args) -> Vec<TokenId> {

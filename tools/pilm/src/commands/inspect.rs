@@ -8,9 +8,9 @@ use llm::chat::ChatTemplate;
 use llm::config::Config;
 use llm::gguf::{self, Gguf};
 use llm::models::read_config;
-use llm::source::ModelSource;
 use llm::tokenizer::Tokenizer;
-use pilm::file_source::FileSource;
+
+use super::model::read_header;
 
 /// Show what a GGUF file holds.
 #[derive(clap::Args)]
@@ -25,11 +25,10 @@ pub struct Args {
 /// Runs the subcommand.
 pub fn run(args: &Args) -> Result<()> {
     let name = args.model.display();
-    let mut source = FileSource::open(&args.model).with_context(|| format!("opening {name}"))?;
-    let gguf = Gguf::read(&mut source).with_context(|| name.to_string())?;
+    let (gguf, len_bytes) = read_header(&args.model)?;
     stdout::line!(
         "file         {name}, {:.1} MB, GGUF v{}",
-        megabytes(source.len_bytes()),
+        megabytes(len_bytes),
         gguf.version()
     )?;
     if let Some(name) = gguf.optional_str("general.name")? {

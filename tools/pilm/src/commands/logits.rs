@@ -11,7 +11,7 @@ use pilm::decoder::Decoder;
 use pilm::metrics::argmax;
 use pilm::npy;
 
-use super::model::{KernelsArgs, ModelArgs, parse_ids, with_session};
+use super::model::{KernelsArgs, ModelArgs, parse_ids};
 
 /// Compute the logits after each token: checksums, and all of them as a NumPy file.
 #[derive(clap::Args)]
@@ -41,44 +41,39 @@ pub fn run(args: &Args) -> Result<()> {
         context_len: Some(ids.len()),
         ..LoadOptions::default()
     };
-    with_session(
-        &args.model.model,
-        args.model.threads(),
-        &options,
-        |session| {
-            session.engine.set_kernels(args.kernels.kernels);
-            let shape = [ids.len(), session.engine.config().vocab_size];
-            let mut out = match &args.out {
-                Some(path) => {
-                    let file = File::create(path)
-                        .with_context(|| format!("creating {}", path.display()))?;
-                    let mut file = BufWriter::new(file);
-                    npy::write_header(&mut file, &shape)?;
-                    Some(file)
-                }
-                None => None,
-            };
-            let (mut shown, mut written, mut last) = (Ok(()), Ok(()), 0);
-            session.prefill(&ids, 0, &mut |pos, logits| {
-                last = crc32c_f32(logits);
-                if shown.is_err() {
-                    return;
-                }
-                shown = stdout::line!(
-                    "{pos:5} id {:6} argmax {:6} crc32c {last:08x}",
-                    ids[pos],
-                    argmax(logits)
-                );
-                if let Some(out) = &mut out
-                    && written.is_ok()
-                {
-                    written = npy::write_values(out, logits);
-                }
-            })?;
-            shown?;
-            written?;
-            stdout::line!("crc32c of the last position's logits: {last:08x}")?;
-            Ok(())
-        },
-    )
+    args.model.with_session(&options, |session| {
+        session.engine.set_kernels(args.kernels.kernels);
+        let shape = [ids.len(), session.engine.config().vocab_size];
+        let mut out = match &args.out {
+            Some(path) => {
+                let file =
+                    File::create(path).with_context(|| format!("creating {}", path.display()))?;
+                let mut file = BufWriter::new(file);
+                npy::write_header(&mut file, &shape)?;
+                Some(file)
+            }
+            None => None,
+        };
+        let (mut shown, mut written, mut last) = (Ok(()), Ok(()), 0);
+        session.prefill(&ids, 0, &mut |pos, logits| {
+            last = crc32c_f32(logits);
+            if shown.is_err() {
+                return;
+            }
+            shown = stdout::line!(
+                "{pos:5} id {:6} argmax {:6} crc32c {last:08x}",
+                ids[pos],
+                argmax(logits)
+            );
+            if let Some(out) = &mut out
+                && written.is_ok()
+            {
+                written = npy::write_values(out, logits);
+            }
+        })?;
+        shown?;
+        written?;
+        stdout::line!("crc32c of the last position's logits: {last:08x}")?;
+        Ok(())
+    })
 }

@@ -4,8 +4,10 @@ use std::path::{Path, PathBuf};
 
 use anyhow::{Context, Result};
 use llm::engine::LoadOptions;
+use llm::gguf::Gguf;
 use llm::kv_cache::KvType;
 use llm::model_file::ModelFile;
+use llm::source::ModelSource;
 use ops::matrix::Kernels;
 use pilm::file_source::FileSource;
 use pilm::session::{Memory, Session};
@@ -37,24 +39,23 @@ impl ModelArgs {
         self.threads
             .map_or_else(Threads::per_processor, Threads::new)
     }
-}
 
-/// [`KvType`] on the command line.
-#[derive(Clone, Copy, clap::ValueEnum)]
-pub enum KvArg {
-    F32,
-    F16,
-    Int8,
-}
-
-impl From<KvArg> for KvType {
-    fn from(kv: KvArg) -> KvType {
-        match kv {
-            KvArg::F32 => KvType::F32,
-            KvArg::F16 => KvType::F16,
-            KvArg::Int8 => KvType::I8,
-        }
+    /// Loads the model and hands it to `use_it`.
+    pub fn with_session<T>(
+        &self,
+        options: &LoadOptions,
+        use_it: impl FnOnce(&mut Session<'_>) -> Result<T>,
+    ) -> Result<T> {
+        with_session(&self.model, self.threads(), options, use_it)
     }
+}
+
+/// A type of keys and values by its name.
+pub fn parse_kv(name: &str) -> Result<KvType> {
+    KvType::from_name(name).with_context(|| {
+        let known = KvType::ALL.map(KvType::name).join(", ");
+        format!("known are {known}")
+    })
 }
 
 /// Loads the model at `path` and hands it to `use_it`.
@@ -71,9 +72,7 @@ pub fn with_session<T>(
 
 /// Opens the model at `path`.
 pub fn open(path: &Path) -> Result<ModelFile<FileSource>> {
-    let name = path.display();
-    let source = FileSource::open(path).with_context(|| format!("opening {name}"))?;
-    ModelFile::open(source).with_context(|| name.to_string())
+    ModelFile::open(open_file(path)?).with_context(|| path.display().to_string())
 }
 
 /// Loads the model of `file`, which is at `path`, into `memory`.
@@ -91,6 +90,17 @@ pub fn load<'a>(
     });
     bar.finish_and_clear();
     session.with_context(|| path.display().to_string())
+}
+
+/// The header of the model at `path`, and the file's length.
+pub fn read_header(path: &Path) -> Result<(Gguf<'static>, u64)> {
+    let mut source = open_file(path)?;
+    let gguf = Gguf::read(&mut source).with_context(|| path.display().to_string())?;
+    Ok((gguf, source.len_bytes()))
+}
+
+fn open_file(path: &Path) -> Result<FileSource> {
+    FileSource::open(path).with_context(|| format!("opening {}", path.display()))
 }
 
 /// Token ids separated by commas or spaces.

@@ -7,6 +7,7 @@ use std::path::Path;
 use anyhow::{Context, Result};
 use indicatif::{ProgressBar, ProgressStyle};
 use ops::GgmlType;
+use serde::Serialize;
 
 /// Types that can be made.
 #[derive(Clone, Copy, clap::ValueEnum)]
@@ -31,6 +32,23 @@ impl From<WeightType> for GgmlType {
             WeightType::Q4_1 => GgmlType::Q4_1,
         }
     }
+}
+
+/// How results are printed; lines for people when nothing else is asked for.
+#[derive(clap::Args)]
+pub struct Format {
+    /// Print a Markdown table.
+    #[arg(long)]
+    pub markdown: bool,
+    /// Print JSON.
+    #[arg(long, conflicts_with = "markdown")]
+    pub json: bool,
+}
+
+/// Prints `results` as one line of JSON.
+pub fn print_json(results: &impl Serialize) -> Result<()> {
+    stdout::line!("{}", serde_json::to_string(results)?)?;
+    Ok(())
 }
 
 /// Writes a model through `write` to `path`, which appears only when the model is complete.

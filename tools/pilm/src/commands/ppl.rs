@@ -7,12 +7,12 @@ use std::path::{Path, PathBuf};
 use anyhow::{Context, Result, ensure};
 use llm::engine::LoadOptions;
 use llm::kv_cache::KvType;
-use llm::perplexity::{CHUNK_LEN, perplexity as value_of, standard_error};
-use pilm::perplexity::{Perplexity, Progress, VersusBase, perplexity};
+use llm::perplexity::CHUNK_LEN;
+use pilm::perplexity::{Measured, PairedChunks, Perplexity, Progress, Run, perplexity, table};
 use pilm::session::{Memory, Session};
 
-use super::model::{KernelsArgs, KvArg, ModelArgs, load, open};
-use super::output::progress_bar;
+use super::model::{KernelsArgs, ModelArgs, load, open, parse_kv};
+use super::output::{Format, print_json, progress_bar};
 
 /// Measure perplexity on a text, and the distance from a base model.
 #[derive(clap::Args)]
@@ -31,8 +31,8 @@ pub struct Args {
     base: Option<PathBuf>,
     /// How MODEL's keys and values are stored; each of several, with commas between, is measured.
     /// When absent, and for other models: f32 for F32 models, f16 for others.
-    #[arg(long, value_enum, value_delimiter = ',')]
-    kv: Vec<KvArg>,
+    #[arg(long, value_name = "f32|f16|int8", value_delimiter = ',', value_parser = parse_kv)]
+    kv: Vec<KvType>,
     /// Most chunks; without it the whole text.
     #[arg(long, default_value_t = usize::MAX)]
     chunks: usize,
@@ -42,9 +42,8 @@ pub struct Args {
     /// Write each chunk's numbers to this file, comma-separated, while they come.
     #[arg(long, value_name = "CSV")]
     per_chunk: Option<PathBuf>,
-    /// Print a Markdown table.
-    #[arg(long)]
-    markdown: bool,
+    #[command(flatten)]
+    format: Format,
 }
 
 /// Runs the subcommand.
@@ -55,7 +54,7 @@ pub fn run(args: &Args) -> Result<()> {
     let text = fs::read_to_string(&args.text).with_context(|| format!("reading {name}"))?;
     let kv_types: Vec<Option<KvType>> = match args.kv[..] {
         [] => vec![None],
-        ref kv => kv.iter().map(|kv| Some((*kv).into())).collect(),
+        ref kv => kv.iter().copied().map(Some).collect(),
     };
     let base = args.base.iter().map(|path| (path, None));
     let measured = kv_types.iter().map(|kv_type| (&args.model.model, *kv_type));
@@ -108,9 +107,17 @@ pub fn run(args: &Args) -> Result<()> {
         session.engine.set_kernels(args.kernels.kernels);
     }
     let (base_label, labels) = labels.split_at(base.len());
-    let results = measure(args, &text, base.first_mut(), sessions, labels)?;
-    if args.markdown {
-        print_table(base_label.first(), labels, &results)?;
+    let (measured, results) = measure(
+        args,
+        &text,
+        base.first_mut(),
+        sessions,
+        (base_label.first(), labels),
+    )?;
+    if args.format.json {
+        print_json(&measured)?;
+    } else if args.format.markdown {
+        stdout::text!("\n{}", table(&measured.runs))?;
     } else {
         for (label, result) in labels.iter().zip(&results) {
             if results.len() > 1 {
@@ -152,8 +159,8 @@ fn measure<'a>(
     text: &str,
     base: Option<&mut Session<'a>>,
     sessions: &mut [Session<'a>],
-    labels: &[Label],
-) -> Result<Vec<Perplexity>> {
+    (base_label, labels): (Option<&Label>, &[Label]),
+) -> Result<(Measured, Vec<Perplexity>)> {
     let tokenizer = sessions[0].engine.tokenizer();
     let ids: Vec<u32> = tokenizer
         .encode(text, false)
@@ -166,11 +173,13 @@ fn measure<'a>(
         "the text has {} tokens, less than one chunk",
         ids.len()
     );
-    stdout::line!(
-        "{} tokens, {n_chunks} chunks of {}",
-        ids.len(),
-        args.context
-    )?;
+    if !args.format.json {
+        stdout::line!(
+            "{} tokens, {n_chunks} chunks of {}",
+            ids.len(),
+            args.context
+        )?;
+    }
     let mut csv = match &args.per_chunk {
         Some(path) => Some(Csv::create(path)?),
         None => None,
@@ -178,6 +187,7 @@ fn measure<'a>(
     let bar = progress_bar("chunks");
     bar.set_length(n_chunks as u64);
     bar.tick();
+    let mut pairs = PairedChunks::default();
     let results = perplexity(
         base,
         sessions,
@@ -186,6 +196,7 @@ fn measure<'a>(
         n_chunks,
         &mut |done, progress| {
             bar.set_position(done as u64);
+            pairs.add(progress);
             if bar.is_hidden() && done % 5 == 0 {
                 let so_far = progress[0].so_far.value();
                 eprintln!("{done} of {n_chunks} chunks: perplexity {so_far:.3}");
@@ -197,7 +208,15 @@ fn measure<'a>(
         },
     );
     bar.finish_and_clear();
-    results
+    let results = results?;
+    let measured = Measured {
+        n_tokens: ids.len(),
+        n_chunks,
+        chunk_len: args.context,
+        runs: runs(base_label, labels, &results),
+        noise: pairs.noise(),
+    };
+    Ok((measured, results))
 }
 
 /// Each chunk's numbers, one line a model.
@@ -270,53 +289,17 @@ fn print(result: &Perplexity) -> Result<(), stdout::Error> {
     Ok(())
 }
 
-const COLUMNS: &str = "\
-| model | keys and values | perplexity | Δ nll | KL | same top 1 |
-|---|---|---|---|---|---|";
-
-/// One row a model, the base's first.
-fn print_table(
-    base: Option<&Label>,
-    labels: &[Label],
-    results: &[Perplexity],
-) -> Result<(), stdout::Error> {
-    stdout::line!("\n{COLUMNS}")?;
+/// The runs, the base's first.
+fn runs(base: Option<&Label>, labels: &[Label], results: &[Perplexity]) -> Vec<Run> {
     let versus = results.first().and_then(|result| result.versus_base);
-    if let (Some(base), Some(versus)) = (base, versus) {
-        let (value, error) = (value_of(&versus.nll), standard_error(&versus.nll));
-        stdout::line!(
-            "| {} | {} | {value:.4} ± {error:.4} | | | |",
-            base.model,
-            base.kv
-        )?;
-    }
-    for (label, result) in labels.iter().zip(results) {
-        stdout::line!(
-            "| {} | {} | {:.4} ± {:.4} | {} |",
-            label.model,
-            label.kv,
-            result.value(),
-            result.standard_error(),
-            result.versus_base.as_ref().map_or(" | | ".into(), distance)
-        )?;
-    }
-    Ok(())
-}
-
-/// The cells of the distance from the base run.
-fn distance(versus: &VersusBase) -> String {
-    let VersusBase {
-        nll_difference: nll,
-        kl,
-        top1,
-        ..
-    } = versus;
-    format!(
-        "{:+.6} ± {:.6} | {:.6} ± {:.6} | {:.5}",
-        nll.mean(),
-        nll.standard_error(),
-        kl.mean(),
-        kl.standard_error(),
-        top1.mean()
-    )
+    let base = base
+        .zip(versus)
+        .map(|(base, versus)| Run::new(&base.model, base.kv, &versus.nll, None));
+    let others = labels
+        .iter()
+        .zip(results)
+        .map(|(label, Perplexity { nll, versus_base })| {
+            Run::new(&label.model, label.kv, nll, versus_base.as_ref())
+        });
+    base.into_iter().chain(others).collect()
 }

@@ -2,7 +2,8 @@
 
 use std::path::PathBuf;
 
-use anyhow::{Result, ensure};
+use anyhow::{Context, Result, ensure};
+use clap::builder::PossibleValuesParser;
 use pilm::synth::{Shape, TYPES, q4_k_m, write_mixed};
 
 use super::output::write_model;
@@ -13,8 +14,8 @@ pub struct Args {
     /// GGUF file to write.
     output: PathBuf,
     /// Whose shape.
-    #[arg(long, value_enum)]
-    shape: ShapeArg,
+    #[arg(long, value_parser = PossibleValuesParser::new(SHAPES.map(|(name, _)| name)))]
+    shape: String,
     /// Type of the matrices: f32, f16, bf16, q8_0, q4_0, q4_1, q5_0, q5_1, q4_k, q5_k, q6_k, or
     /// the mix q4_k_m.
     #[arg(long = "type")]
@@ -24,45 +25,27 @@ pub struct Args {
     seed: Option<u64>,
 }
 
-/// Shapes by name.
-#[derive(Clone, Copy, clap::ValueEnum)]
-enum ShapeArg {
-    #[value(name = "smollm2-135m")]
-    SmolLm2_135M,
-    #[value(name = "smollm2-360m")]
-    SmolLm2_360M,
-    #[value(name = "qwen2.5-0.5b")]
-    Qwen2_5_0_5B,
-    #[value(name = "tinyllama-1.1b")]
-    TinyLlama1_1B,
-    LlamaTied,
-    LlamaUntied,
-    LlamaGrouped,
-    LlamaWide,
-    LlamaSentencePiece,
-    Qwen2,
-}
+/// A shape by its name.
+type Named = (&'static str, fn() -> Shape);
 
-impl ShapeArg {
-    fn shape(self) -> Shape {
-        match self {
-            ShapeArg::SmolLm2_135M => Shape::smollm2_135m(),
-            ShapeArg::SmolLm2_360M => Shape::smollm2_360m(),
-            ShapeArg::Qwen2_5_0_5B => Shape::qwen2_5_0_5b(),
-            ShapeArg::TinyLlama1_1B => Shape::tinyllama_1_1b(),
-            ShapeArg::LlamaTied => Shape::llama_tied(),
-            ShapeArg::LlamaUntied => Shape::llama_untied(),
-            ShapeArg::LlamaGrouped => Shape::llama_grouped(),
-            ShapeArg::LlamaWide => Shape::llama_wide(),
-            ShapeArg::LlamaSentencePiece => Shape::llama_sentence_piece(),
-            ShapeArg::Qwen2 => Shape::qwen2(),
-        }
-    }
-}
+const SHAPES: [Named; 10] = [
+    ("smollm2-135m", Shape::smollm2_135m),
+    ("smollm2-360m", Shape::smollm2_360m),
+    ("qwen2.5-0.5b", Shape::qwen2_5_0_5b),
+    ("tinyllama-1.1b", Shape::tinyllama_1_1b),
+    ("llama-tied", Shape::llama_tied),
+    ("llama-untied", Shape::llama_untied),
+    ("llama-grouped", Shape::llama_grouped),
+    ("llama-wide", Shape::llama_wide),
+    ("llama-sentence-piece", Shape::llama_sentence_piece),
+    ("qwen2", Shape::qwen2),
+];
 
 /// Runs the subcommand.
 pub fn run(args: &Args) -> Result<()> {
-    let mut shape = args.shape.shape();
+    let found = SHAPES.iter().find(|(name, _)| *name == args.shape);
+    let (_, shape) = found.context("the shape is not known")?;
+    let mut shape = shape();
     shape.seed = args.seed.unwrap_or(shape.seed);
     let wanted = args.weight_type.to_uppercase();
     let fixed = TYPES.into_iter().find(|t| t.name() == wanted);

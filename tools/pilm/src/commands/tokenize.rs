@@ -4,10 +4,10 @@ use std::fs;
 use std::path::{Path, PathBuf};
 
 use anyhow::{Context, Result, ensure};
-use llm::gguf::Gguf;
 use llm::tokenizer::{TokenId, Tokenizer};
-use pilm::file_source::FileSource;
 use serde::Deserialize;
+
+use super::model::read_header;
 
 /// Show the token ids of a text, or compare with stored ones.
 #[derive(clap::Args)]
@@ -43,8 +43,7 @@ struct GoldenItem {
 /// Runs the subcommand.
 pub fn run(args: &Args) -> Result<()> {
     let name = args.model.display();
-    let mut source = FileSource::open(&args.model).with_context(|| format!("opening {name}"))?;
-    let gguf = Gguf::read(&mut source).with_context(|| name.to_string())?;
+    let (gguf, _) = read_header(&args.model)?;
     let tokenizer = Tokenizer::from_gguf(&gguf).with_context(|| name.to_string())?;
     if let Some(golden) = &args.check {
         return check(&tokenizer, golden);

@@ -62,85 +62,32 @@ pub(super) fn plan(config: &HfConfig, checkpoint: &Checkpoint) -> Result<Vec<Map
     let q_dim = config.n_heads * config.head_dim;
     let kv_dim = config.n_kv_heads * config.head_dim;
     let mut plan = Vec::new();
-    let mut add = |name: String, hf_name: String, dims: &[u64], interleave| {
+    let mut add = |name: &str, hf_name: &str, dims: &[u64], interleave| {
         plan.push(Mapped {
-            name,
-            hf_name,
+            name: name.to_owned(),
+            hf_name: hf_name.to_owned(),
             dims: dims.to_vec(),
             interleave,
         });
     };
-    let matrix_of_tokens = [dim, config.vocab_size];
-    add(
-        "token_embd.weight".into(),
-        "model.embed_tokens.weight".into(),
-        &matrix_of_tokens,
-        None,
-    );
+    let embedding = "model.embed_tokens.weight";
+    let of_tokens = [dim, config.vocab_size];
+    add("token_embd.weight", embedding, &of_tokens, None);
     let interleave = (config.architecture == Architecture::Llama).then_some(config.head_dim);
     for l in 0..config.n_layers {
         for (ours, theirs, dims, order) in [
-            (
-                "attn_norm.weight",
-                "input_layernorm.weight",
-                &[dim][..],
-                None,
-            ),
-            (
-                "attn_q.weight",
-                "self_attn.q_proj.weight",
-                &[dim, q_dim],
-                interleave,
-            ),
-            (
-                "attn_k.weight",
-                "self_attn.k_proj.weight",
-                &[dim, kv_dim],
-                interleave,
-            ),
-            (
-                "attn_v.weight",
-                "self_attn.v_proj.weight",
-                &[dim, kv_dim],
-                None,
-            ),
-            (
-                "attn_output.weight",
-                "self_attn.o_proj.weight",
-                &[q_dim, dim],
-                None,
-            ),
-            (
-                "ffn_norm.weight",
-                "post_attention_layernorm.weight",
-                &[dim],
-                None,
-            ),
-            (
-                "ffn_gate.weight",
-                "mlp.gate_proj.weight",
-                &[dim, hidden_dim],
-                None,
-            ),
-            (
-                "ffn_up.weight",
-                "mlp.up_proj.weight",
-                &[dim, hidden_dim],
-                None,
-            ),
-            (
-                "ffn_down.weight",
-                "mlp.down_proj.weight",
-                &[hidden_dim, dim],
-                None,
-            ),
+            ("attn_norm", "input_layernorm", &[dim][..], None),
+            ("attn_q", "self_attn.q_proj", &[dim, q_dim], interleave),
+            ("attn_k", "self_attn.k_proj", &[dim, kv_dim], interleave),
+            ("attn_v", "self_attn.v_proj", &[dim, kv_dim], None),
+            ("attn_output", "self_attn.o_proj", &[q_dim, dim], None),
+            ("ffn_norm", "post_attention_layernorm", &[dim], None),
+            ("ffn_gate", "mlp.gate_proj", &[dim, hidden_dim], None),
+            ("ffn_up", "mlp.up_proj", &[dim, hidden_dim], None),
+            ("ffn_down", "mlp.down_proj", &[hidden_dim, dim], None),
         ] {
-            add(
-                format!("blk.{l}.{ours}"),
-                format!("model.layers.{l}.{theirs}"),
-                dims,
-                order,
-            );
+            let theirs = format!("model.layers.{l}.{theirs}.weight");
+            add(&format!("blk.{l}.{ours}.weight"), &theirs, dims, order);
         }
         if config.architecture == Architecture::Qwen2 {
             for (ours, theirs, len) in [
@@ -148,24 +95,14 @@ pub(super) fn plan(config: &HfConfig, checkpoint: &Checkpoint) -> Result<Vec<Map
                 ("attn_k", "k_proj", kv_dim),
                 ("attn_v", "v_proj", kv_dim),
             ] {
-                let hf_name = format!("model.layers.{l}.self_attn.{theirs}.bias");
-                add(format!("blk.{l}.{ours}.bias"), hf_name, &[len], None);
+                let theirs = format!("model.layers.{l}.self_attn.{theirs}.bias");
+                add(&format!("blk.{l}.{ours}.bias"), &theirs, &[len], None);
             }
         }
     }
-    add(
-        "output_norm.weight".into(),
-        "model.norm.weight".into(),
-        &[dim],
-        None,
-    );
+    add("output_norm.weight", "model.norm.weight", &[dim], None);
     if !config.tied {
-        add(
-            "output.weight".into(),
-            "lm_head.weight".into(),
-            &matrix_of_tokens,
-            None,
-        );
+        add("output.weight", "lm_head.weight", &of_tokens, None);
     }
     check(config, checkpoint, &plan)?;
     Ok(plan)

@@ -3,6 +3,7 @@
 use std::collections::HashMap;
 use std::fs;
 use std::path::Path;
+use std::slice::from_ref;
 
 use serde_json::Value as Json;
 
@@ -32,6 +33,7 @@ pub(super) fn describe(
     let sentencepiece = model["byte_fallback"] == true;
     let (tokens, mut types) = vocabulary(&tokenizer, vocab_size as usize)?;
     let merges = merges(model)?;
+    let mut set = |key: &str, value| header.set(format!("tokenizer.ggml.{key}"), value);
     if sentencepiece {
         for (token, kind) in tokens.iter().zip(&mut types) {
             if *kind == NORMAL && is_byte(token) {
@@ -43,28 +45,18 @@ pub(super) fn describe(
         {
             types[id] = UNKNOWN;
         }
-        header.set("tokenizer.ggml.model", Value::str("llama"));
-        header.set("tokenizer.ggml.pre", Value::str("default"));
-        header.set(
-            "tokenizer.ggml.scores",
-            Value::f32s(scores(&tokens, &merges)),
-        );
-        header.set(
-            "tokenizer.ggml.add_space_prefix",
-            Value::Bool(adds_space(&tokenizer)),
-        );
+        set("model", Value::str("llama"));
+        set("pre", Value::str("default"));
+        set("scores", Value::f32s(scores(&tokens, &merges)));
+        set("add_space_prefix", Value::Bool(adds_space(&tokenizer)));
     } else {
-        header.set("tokenizer.ggml.model", Value::str("gpt2"));
-        header.set("tokenizer.ggml.pre", Value::str(pre_tokenizer(&tokenizer)?));
         let joined = merges.iter().map(|(left, right)| format!("{left} {right}"));
-        header.set("tokenizer.ggml.merges", Value::strings(joined));
-        header.set("tokenizer.ggml.add_space_prefix", Value::Bool(false));
+        set("model", Value::str("gpt2"));
+        set("pre", Value::str(pre_tokenizer(&tokenizer)?));
+        set("merges", Value::strings(joined));
+        set("add_space_prefix", Value::Bool(false));
     }
-    let ids: HashMap<&str, u32> = tokens
-        .iter()
-        .enumerate()
-        .map(|(id, token)| (token.as_str(), id as u32))
-        .collect();
+    let ids = tokens.iter().map(String::as_str).zip(0..).collect();
     special_ids(tokenizer_dir, model_dir, &ids, header)?;
     header.set("tokenizer.ggml.tokens", Value::strings(tokens.iter()));
     header.set("tokenizer.ggml.token_type", Value::i32s(types));
@@ -202,19 +194,15 @@ fn special_ids(
     let generation = optional_json(&model_dir.join("generation_config.json"))?.unwrap_or_default();
     let config = json(&model_dir.join("config.json"))?;
     let listed = |key: &str| -> Vec<u32> {
-        let value = if generation[key].is_null() {
-            &config[key]
-        } else {
-            &generation[key]
-        };
-        match value.as_array() {
-            Some(list) => list
-                .iter()
-                .filter_map(Json::as_u64)
-                .map(|id| id as u32)
-                .collect(),
-            None => value.as_u64().map(|id| id as u32).into_iter().collect(),
-        }
+        let chosen = [&generation[key], &config[key]];
+        let value = chosen.into_iter().find(|value| !value.is_null());
+        let list = value.map_or(&[][..], |value| {
+            value.as_array().map_or(from_ref(value), Vec::as_slice)
+        });
+        list.iter()
+            .filter_map(Json::as_u64)
+            .map(|id| id as u32)
+            .collect()
     };
     let ends = listed("eos_token_id");
     let mut set = |key: &str, id: Option<u32>| {
@@ -223,15 +211,11 @@ fn special_ids(
         }
     };
     let end = named("eos_token").or(ends.first().copied());
-    set(
-        "bos_token_id",
-        named("bos_token").or(listed("bos_token_id").first().copied()),
-    );
+    let begin = named("bos_token").or(listed("bos_token_id").first().copied());
+    let other_end = ends.iter().copied().find(|id| Some(*id) != end);
+    set("bos_token_id", begin);
     set("eos_token_id", end);
-    set(
-        "eot_token_id",
-        ends.iter().copied().find(|id| Some(*id) != end),
-    );
+    set("eot_token_id", other_end);
     set("unknown_token_id", named("unk_token"));
     set("padding_token_id", named("pad_token"));
     if let Some(add) = tokenizer_config["add_bos_token"].as_bool() {

@@ -3,15 +3,20 @@
 //! A comparison that a broken model passes proves nothing. The engine stays as it is; the model is
 //! changed so that a correct engine computes what a wrong one would have made of the original.
 
+use serde::{Deserialize, Serialize};
+
 use crate::editable::Editable;
 use crate::gguf_writer::Value;
 
 /// A classic mistake.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
 pub enum Control {
     /// `rms_norm_eps` a thousand times too large.
+    #[serde(rename = "eps_times_1000")]
     EpsTimes1000,
     /// `rope_theta` a tenth.
+    #[serde(rename = "theta_over_10")]
     ThetaOver10,
     /// Rotary pairs (i, i + head_dim / 2) where the rows are ordered for (2i, 2i + 1).
     SwappedPairing,
@@ -53,13 +58,9 @@ impl Control {
     pub fn apply(self, model: &mut Editable) {
         let size = |model: &Editable, part| model.size(part).expect("a model that runs");
         let scale = |model: &mut Editable, part: &str, factor: f32| {
-            let Some(Value::Str(arch)) = model.header.get("general.architecture") else {
-                return;
-            };
-            let key = format!("{}.{part}", String::from_utf8_lossy(arch));
-            if let Some(Value::F32(v)) = model.header.get(&key) {
+            if let Some(Value::F32(v)) = model.get(part) {
                 let scaled = Value::F32(v * factor);
-                model.header.set(key, scaled);
+                model.set(part, scaled);
             }
         };
         match self {

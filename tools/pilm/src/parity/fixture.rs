@@ -9,7 +9,7 @@ use std::path::Path;
 
 use anyhow::{Context, Result, ensure};
 use ops::GgmlType;
-use serde::Deserialize;
+use serde::{Deserialize, Serialize};
 
 use super::controls::Control;
 use crate::convert::{Source, convert};
@@ -33,7 +33,8 @@ const TELLING: [&str; 2] = ["mid33", "long128"];
 pub type LogitsOf<'a> = dyn FnMut(&[u8], &[u32]) -> Result<Vec<f32>> + 'a;
 
 /// What is compared.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
 pub enum What {
     /// Greatest difference of any logit, F32 weights.
     Difference,
@@ -58,7 +59,8 @@ impl What {
 }
 
 /// One comparison.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
 pub struct Check {
     /// Which sequence.
     pub sequence: String,
@@ -90,6 +92,15 @@ impl Check {
         }
     }
 
+    /// The value, with the digits that matter.
+    pub fn shown(&self) -> String {
+        match self.what {
+            What::Difference => format!("{:.1e}", self.value),
+            What::OtherArgmax => self.value.to_string(),
+            What::Q8_0 | What::Mistake(_) => format!("{:.4}", self.value),
+        }
+    }
+
     /// What is demanded, in words.
     pub fn demand(&self) -> String {
         match (self.what, self.theirs) {
@@ -108,6 +119,12 @@ impl Check {
     }
 }
 
+/// How many comparisons there are of all models, and how many fail.
+pub fn n_and_failed(models: &BTreeMap<String, Vec<Check>>) -> (usize, usize) {
+    let failed = models.values().flatten().filter(|check| !check.passed());
+    (models.values().flatten().count(), failed.count())
+}
+
 #[derive(Deserialize)]
 struct Golden {
     sequences: BTreeMap<String, Sequence>,
@@ -122,13 +139,13 @@ struct Sequence {
 }
 
 /// How far a mistake moves the other implementation from itself.
-#[derive(Clone, Copy, Debug, Deserialize)]
+#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Mistaken {
     /// Cosine of all logits.
-    #[serde(rename = "cos_all")]
+    #[serde(alias = "cos_all")]
     pub cosine: f64,
     /// Share of positions with the same greatest logit.
-    #[serde(rename = "top1_agree")]
+    #[serde(alias = "top1_agree")]
     pub argmax_share: f64,
 }
 

@@ -1,5 +1,7 @@
 //! How far a model may be from the stored results, and how far it is.
 
+use serde::{Deserialize, Serialize};
+
 use crate::decoder::Decoder;
 use crate::metrics::{Mean, argmax, kl_divergence, max_difference, nll};
 
@@ -54,7 +56,7 @@ impl Gates {
 }
 
 /// What was found on one prompt.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct PromptReport {
     /// The prompt's name.
     pub name: String,
@@ -68,12 +70,24 @@ pub struct PromptReport {
     pub argmax_equal: usize,
     /// Greedy tokens that are equal before the first different one.
     pub greedy_equal: usize,
+    /// Greedy tokens that are stored.
+    pub n_greedy: usize,
     /// The stored margin where the first greedy token differs.
     pub margin_at_divergence: Option<f64>,
     /// Mean divergence from the base run.
     pub kl: Option<f64>,
     /// What rounding alone does on this prompt, where it has been emulated.
     pub rounding: Option<Rounding>,
+}
+
+/// What was found on one prompt, and what of it exceeds a limit.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct JudgedPrompt {
+    /// What was found.
+    #[serde(flatten)]
+    pub report: PromptReport,
+    /// In words.
+    pub failures: Vec<String>,
 }
 
 impl PromptReport {
@@ -166,6 +180,7 @@ pub fn compare<D: Decoder, B: Decoder>(
         nll_difference,
         argmax_equal,
         greedy_equal,
+        n_greedy: prompt.greedy_ids.len(),
         margin_at_divergence: prompt.greedy_margin.get(greedy_equal).copied(),
         kl: (kl.n() > 0).then(|| kl.mean()),
         rounding: prompt.rounding,
@@ -242,6 +257,7 @@ mod tests {
             nll_difference: 0.1,
             argmax_equal: 95,
             greedy_equal: 7,
+            n_greedy: 32,
             margin_at_divergence: Some(margin),
             kl: Some(0.005),
             rounding: None,
@@ -265,6 +281,7 @@ mod tests {
             nll_difference: 0.0,
             argmax_equal: 20,
             greedy_equal: 3,
+            n_greedy: 32,
             margin_at_divergence: Some(0.5),
             kl: None,
             rounding: None,
@@ -273,6 +290,7 @@ mod tests {
             rounding: Some(Rounding {
                 greatest_margin,
                 least_argmax_equal,
+                spread: None,
             }),
             ..report.clone()
         };

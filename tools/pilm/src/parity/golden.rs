@@ -4,7 +4,7 @@ use std::fs;
 use std::path::Path;
 
 use anyhow::{Context, Result, ensure};
-use serde::Deserialize;
+use serde::{Deserialize, Serialize};
 
 use crate::npy;
 
@@ -41,12 +41,27 @@ pub struct Prompt {
 }
 
 /// The worst of several runs of a correct 8-bit engine, each with other roundings.
-#[derive(Clone, Copy, Debug, Deserialize)]
+#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Rounding {
     /// Greatest margin at which it took another greedy token.
     pub greatest_margin: f64,
     /// Fewest positions with the same greatest logit.
     pub least_argmax_equal: usize,
+    /// How far those runs were from the right one; absent in older files.
+    pub spread: Option<RoundingSpread>,
+}
+
+/// Distances of several runs of a correct 8-bit engine from the right one.
+#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
+pub struct RoundingSpread {
+    /// Mean divergence.
+    pub kl: f64,
+    /// Its standard deviation.
+    pub kl_deviation: f64,
+    /// The greatest one.
+    pub greatest_kl: f64,
+    /// Most positions with the same greatest logit.
+    pub most_argmax_equal: usize,
 }
 
 impl Golden {

@@ -4,7 +4,8 @@ mod controls;
 pub mod fixture;
 mod gates;
 mod golden;
+pub mod tables;
 
 pub use controls::Control;
-pub use gates::{Gates, PromptReport, compare};
-pub use golden::{Golden, Prompt, Rounding};
+pub use gates::{Gates, JudgedPrompt, PromptReport, compare};
+pub use golden::{Golden, Prompt, Rounding, RoundingSpread};

@@ -8,7 +8,7 @@ use crate::voice::Voice;
 use crate::workspace::{TARGET, cargo};
 use anyhow::{Context, Result, bail, ensure};
 use object::{Object, ObjectSymbol};
-use serde_json::Value;
+use serde::Deserialize;
 use std::collections::BTreeSet;
 use std::fs;
 
@@ -38,18 +38,14 @@ const FOREIGN_PREFIXES: [&str; 5] = ["cblas_", "openblas", "__libc_", "__cxa_", 
 /// Something foreign is in the kernel.
 pub fn audit() -> Result<()> {
     let voice = Voice::new(false);
-    let packages = packages(&metadata()?)?;
-    stdout::line!("{} packages in the kernel:", packages.len())?;
-    for package in &packages {
-        stdout::line!("  {} {}", package.name, package.version)?;
+    let tree = cargo_prints(&TREE)?;
+    let tree = packages(&tree);
+    let metadata: Metadata = serde_json::from_str(&cargo_prints(&METADATA)?)?;
+    stdout::line!("{} packages in the kernel:", tree.len())?;
+    for (name, version) in &tree {
+        stdout::line!("  {name} {version}")?;
     }
-    let native: Vec<_> = packages.iter().filter(|p| p.is_native()).collect();
-    if let Some(package) = native.first() {
-        bail!(
-            "{} links a native library: the kernel must not",
-            package.name
-        );
-    }
+    check_native(&tree, &metadata)?;
     stdout::line!("none of them links a native library")?;
 
     let firmware = firmware::build(voice)?;
@@ -63,76 +59,71 @@ pub fn audit() -> Result<()> {
     Ok(())
 }
 
-/// A package of the kernel.
-#[derive(Debug, PartialEq, Eq, PartialOrd, Ord)]
+/// Lists what is compiled into `kernel`: all that it reaches by normal dependencies, macros left out.
+const TREE: [&str; 10] = [
+    "tree",
+    "--locked",
+    "--package=kernel",
+    "--target",
+    TARGET,
+    "--edges=normal,no-proc-macro",
+    "--prefix=none",
+    "--no-dedupe",
+    "--format",
+    "{p}",
+];
+/// Lists every package with the native library that its build script links, by the manifest's `links`.
+const METADATA: [&str; 3] = ["metadata", "--format-version=1", "--locked"];
+
+#[derive(Deserialize)]
+struct Metadata {
+    packages: Vec<Package>,
+}
+
+#[derive(Deserialize)]
 struct Package {
     name: String,
     version: String,
-    /// The native library that its build script links, by the manifest's `links`.
     links: Option<String>,
 }
 
-impl Package {
-    fn is_native(&self) -> bool {
-        self.links.is_some() || self.name.ends_with("-sys")
-    }
-}
-
-fn metadata() -> Result<Value> {
+fn cargo_prints(arguments: &[&str]) -> Result<String> {
     let output = cargo()
-        .args(["metadata", "--format-version", "1", "--locked"])
-        .args(["--filter-platform", TARGET])
+        .args(arguments)
         .output()
         .context("cargo cannot be started")?;
     ensure!(
         output.status.success(),
-        "cargo metadata failed: {}",
+        "cargo {} failed: {}",
+        arguments[0],
         String::from_utf8_lossy(&output.stderr)
     );
-    Ok(serde_json::from_slice(&output.stdout)?)
+    Ok(String::from_utf8(output.stdout)?)
 }
 
-/// The packages that are compiled into `kernel`: all that it reaches by normal dependencies.
-fn packages(metadata: &Value) -> Result<BTreeSet<Package>> {
-    let list = |value: &Value, key: &str| -> Result<Vec<Value>> {
-        let list = value[key].as_array();
-        Ok(list.with_context(|| format!("no {key}"))?.clone())
-    };
-    let packages = list(metadata, "packages")?;
-    let nodes = list(&metadata["resolve"], "nodes")?;
-    let kernel = packages.iter().find(|p| p["name"] == "kernel");
-    let mut to_visit = vec![kernel.context("no package kernel")?["id"].clone()];
-    let mut seen = BTreeSet::new();
-    let mut found = BTreeSet::new();
-    while let Some(id) = to_visit.pop() {
-        if !seen.insert(id.to_string()) {
-            continue;
-        }
-        let package = packages.iter().find(|p| p["id"] == id);
-        let package = package.with_context(|| format!("no package {id}"))?;
-        let text = |key: &str| package[key].as_str().map(str::to_owned);
-        let macros_only = package["targets"]
-            .as_array()
-            .is_some_and(|targets| targets.iter().any(|t| t["kind"][0] == "proc-macro"));
-        if macros_only {
-            continue;
-        }
-        found.insert(Package {
-            name: text("name").context("a package without a name")?,
-            version: text("version").context("a package without a version")?,
-            links: text("links"),
-        });
-        let node = nodes.iter().find(|n| n["id"] == id);
-        for dependency in list(node.with_context(|| format!("no node {id}"))?, "deps")? {
-            let normal = list(&dependency, "dep_kinds")?
-                .iter()
-                .any(|kind| kind["kind"].is_null());
-            if normal {
-                to_visit.push(dependency["pkg"].clone());
-            }
+/// Names and versions in a tree of lines like `llm v0.1.0 (/folder)`.
+fn packages(tree: &str) -> BTreeSet<(&str, &str)> {
+    tree.lines()
+        .filter_map(|line| {
+            let (name, rest) = line.split_once(" v")?;
+            Some((name, rest.split(' ').next()?))
+        })
+        .collect()
+}
+
+fn check_native(tree: &BTreeSet<(&str, &str)>, metadata: &Metadata) -> Result<()> {
+    for Package {
+        name,
+        version,
+        links,
+    } in &metadata.packages
+    {
+        let is_native = links.is_some() || name.ends_with("-sys");
+        if is_native && tree.contains(&(name, version)) {
+            bail!("{name} links a native library: the kernel must not");
         }
     }
-    Ok(found)
+    Ok(())
 }
 
 /// A symbol's name, and whether the image lacks it.
@@ -176,7 +167,6 @@ fn check_symbols(symbols: &[Symbol]) -> Result<()> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use serde_json::json;
 
     fn symbol(name: &str, undefined: bool) -> Symbol {
         (name.to_owned(), undefined)
@@ -194,38 +184,30 @@ mod tests {
     }
 
     #[test]
-    fn only_what_is_compiled_in_counts() {
-        let dependency = |name: &str, kind: Value| json!({"pkg": name, "dep_kinds": [{"kind": kind, "target": null}]});
-        let package = |name: &str, kind: &str, links: Value| {
-            json!({"id": name, "name": name, "version": "1.0.0", "links": links,
-                   "targets": [{"kind": [kind]}]})
+    fn only_a_native_package_of_the_kernel_is_refused() {
+        let tree = packages(
+            "kernel v0.1.0 (/folder)\nmath v1.0.0\nmath v1.0.0\nblas v1.2.0\nz-sys v1.0.0\n",
+        );
+        assert_eq!(tree.len(), 4);
+        assert!(tree.contains(&("kernel", "0.1.0")));
+        let check = |name: &str, version: &str, links: Option<&str>| {
+            let (name, version, links) = (name.into(), version.into(), links.map(str::to_owned));
+            let packages = vec![Package {
+                name,
+                version,
+                links,
+            }];
+            check_native(&tree, &Metadata { packages }).map_err(|error| error.to_string())
         };
-        let node = |name: &str, deps: Vec<Value>| json!({"id": name, "deps": deps});
-        let metadata = json!({
-            "packages": [
-                package("kernel", "bin", Value::Null),
-                package("math", "lib", Value::Null),
-                package("blas", "lib", json!("openblas")),
-                package("derive", "proc-macro", Value::Null),
-                package("checker", "lib", json!("z")),
-            ],
-            "resolve": {"nodes": [
-                node("kernel", vec![
-                    dependency("math", Value::Null),
-                    dependency("derive", Value::Null),
-                    dependency("checker", json!("dev")),
-                ]),
-                node("math", vec![dependency("blas", Value::Null)]),
-                node("blas", vec![]),
-                node("derive", vec![]),
-                node("checker", vec![]),
-            ]},
-        });
-        let found = packages(&metadata).unwrap();
-        let names: Vec<_> = found.iter().map(|p| p.name.as_str()).collect();
-        assert_eq!(names, ["blas", "kernel", "math"]);
-        let native: Vec<_> = found.iter().filter(|p| p.is_native()).collect();
-        assert_eq!(native.len(), 1);
-        assert_eq!(native[0].name, "blas");
+        assert_eq!(check("math", "1.0.0", None), Ok(()));
+        assert_eq!(check("checker", "1.0.0", Some("z")), Ok(()));
+        assert_eq!(check("blas", "1.0.0", Some("openblas")), Ok(()));
+        for (name, version, links) in [
+            ("blas", "1.2.0", Some("openblas")),
+            ("z-sys", "1.0.0", None),
+        ] {
+            let error = check(name, version, links).unwrap_err();
+            assert!(error.starts_with(&format!("{name} links")), "{error}");
+        }
     }
 }

@@ -9,12 +9,12 @@ mod unsafe_sites;
 #[cfg(test)]
 mod tests;
 
-use crate::workspace;
+use crate::workspace::{self, files_below};
 use anyhow::{Context, Result};
 use ledger::Ledger;
 use std::collections::BTreeSet;
 use std::fs;
-use std::path::{Path, PathBuf};
+use std::path::Path;
 
 /// Prints the findings in the sources and in the image.
 ///
@@ -46,10 +46,13 @@ fn sources(root: &Path) -> Result<String> {
 
 /// The circles of every crate below `root`, files by their paths from there.
 fn all_circles(root: &Path) -> Result<BTreeSet<(String, String)>> {
-    let mut crate_roots = Vec::new();
-    find_crates(root, &mut crate_roots)?;
     let mut found = BTreeSet::new();
-    for crate_root in crate_roots {
+    let manifests = files_below(root)?
+        .into_iter()
+        .filter(|file| file.ends_with("Cargo.toml"));
+    let roots = manifests
+        .flat_map(|file| ["src/lib.rs", "src/main.rs"].map(|name| file.with_file_name(name)));
+    for crate_root in roots.filter(|file| file.is_file()) {
         let mut modules = modules::modules(&crate_root)?;
         for module in &mut modules {
             module.file = module
@@ -61,26 +64,4 @@ fn all_circles(root: &Path) -> Result<BTreeSet<(String, String)>> {
         found.extend(circles::circles(&modules));
     }
     Ok(found)
-}
-
-/// The root files `src/lib.rs` and `src/main.rs` of all packages below `folder`.
-fn find_crates(folder: &Path, found: &mut Vec<PathBuf>) -> Result<()> {
-    if folder.join("Cargo.toml").is_file() {
-        let roots = ["src/lib.rs", "src/main.rs"].map(|name| folder.join(name));
-        found.extend(roots.into_iter().filter(|root| root.is_file()));
-    }
-    for entry in
-        fs::read_dir(folder).with_context(|| format!("{} cannot be listed", folder.display()))?
-    {
-        let path = entry?.path();
-        let name = path
-            .file_name()
-            .unwrap_or_default()
-            .to_string_lossy()
-            .into_owned();
-        if path.is_dir() && !["target", "src"].contains(&name.as_str()) && !name.starts_with('.') {
-            find_crates(&path, found)?;
-        }
-    }
-    Ok(())
 }

@@ -6,6 +6,7 @@ use quote::ToTokens;
 use std::collections::BTreeMap;
 use std::fs;
 use std::path::{Path, PathBuf};
+use syn::parse::{ParseStream, Parser};
 use syn::{Attribute, Item, UseTree};
 
 /// Segments of a path from the crate's root, `crate` left out.
@@ -44,19 +45,9 @@ fn read(file: &Path, children: &Path, path: CratePath, found: &mut Vec<Module>) 
         syn::parse_file(&text).with_context(|| format!("{} is no Rust", file.display()))?;
     let mut scan = Scan {
         own: path.clone(),
-        children: Vec::new(),
-        local: Vec::new(),
-        raw: Vec::new(),
-        uses: Vec::new(),
+        ..Scan::default()
     };
     scan.items(&parsed.items, &path);
-    let Scan {
-        children: declared,
-        local,
-        raw,
-        uses,
-        ..
-    } = scan;
     let mut module = Module {
         file: file.to_owned(),
         path: path.clone(),
@@ -65,31 +56,32 @@ fn read(file: &Path, children: &Path, path: CratePath, found: &mut Vec<Module>) 
         named: Vec::new(),
     };
     let is_local = |name: &str| {
-        declared.iter().any(|(child, _)| child == name) || local.iter().any(|item| item == name)
+        let mut children = scan.children.iter().map(|(child, _)| child);
+        children.any(|child| child == name) || scan.local.iter().any(|item| item == name)
     };
-    for (base, segments, name) in uses {
-        let Some(absolute) = absolute(&segments, &base, is_local) else {
+    for (base, segments, name) in &scan.uses {
+        let Some(absolute) = absolute(segments, base, is_local) else {
             continue;
         };
         match name {
             Some(name) => {
                 module.named.push(absolute.clone());
-                module.imports.insert(name, absolute);
+                module.imports.insert(name.clone(), absolute);
             }
             None => module.globs.push(absolute),
         }
     }
-    for (base, segments) in raw {
+    for (base, segments) in &scan.raw {
         let imported = module.imports.get(&segments[0]).cloned();
         if let Some(mut start) = imported {
             start.extend(segments[1..].iter().cloned());
             module.named.push(start);
-        } else if let Some(absolute) = absolute(&segments, &base, is_local) {
+        } else if let Some(absolute) = absolute(segments, base, is_local) {
             module.named.push(absolute);
         }
     }
     found.push(module);
-    for (child, explicit) in declared {
+    for (child, explicit) in scan.children {
         let flat = children.join(format!("{child}.rs"));
         let nested = children.join(&child).join("mod.rs");
         let source = match (explicit, flat.is_file(), nested.is_file()) {
@@ -136,6 +128,7 @@ fn absolute(
 }
 
 /// What one file holds.
+#[derive(Default)]
 struct Scan {
     own: CratePath,
     /// Modules with files of their own, and where that is if not where it belongs.
@@ -150,7 +143,7 @@ struct Scan {
 
 impl Scan {
     fn items(&mut self, items: &[Item], base: &CratePath) {
-        for item in items.iter().filter(|item| !is_test(attributes(item))) {
+        for item in items.iter().filter(|item| !is_test(&attributes(item))) {
             match item {
                 Item::Mod(module) => {
                     let name = module.ident.to_string();
@@ -247,21 +240,12 @@ fn is_punct(tree: &TokenTree, wanted: char) -> bool {
     matches!(tree, TokenTree::Punct(punct) if punct.as_char() == wanted)
 }
 
-fn attributes(item: &Item) -> &[Attribute] {
-    match item {
-        Item::Const(item) => &item.attrs,
-        Item::Enum(item) => &item.attrs,
-        Item::Fn(item) => &item.attrs,
-        Item::Impl(item) => &item.attrs,
-        Item::Macro(item) => &item.attrs,
-        Item::Mod(item) => &item.attrs,
-        Item::Static(item) => &item.attrs,
-        Item::Struct(item) => &item.attrs,
-        Item::Trait(item) => &item.attrs,
-        Item::Type(item) => &item.attrs,
-        Item::Use(item) => &item.attrs,
-        _ => &[],
-    }
+fn attributes(item: &Item) -> Vec<Attribute> {
+    let parser = |input: ParseStream<'_>| {
+        let attributes = input.call(Attribute::parse_outer)?;
+        input.parse::<TokenStream>().map(|_| attributes)
+    };
+    parser.parse2(item.to_token_stream()).unwrap_or_default()
 }
 
 /// Whether an item exists in tests only.

@@ -1,5 +1,6 @@
 //! The word `unsafe` in the sources: how often, and in which file.
 
+use crate::workspace::files_below;
 use anyhow::{Context, Result};
 use proc_macro2::{TokenStream, TokenTree};
 use std::collections::BTreeMap;
@@ -13,35 +14,22 @@ use std::path::Path;
 /// A file cannot be read, or is no Rust.
 pub fn unsafe_sites(root: &Path) -> Result<BTreeMap<String, usize>> {
     let mut found = BTreeMap::new();
-    walk(root, root, &mut found)?;
-    Ok(found)
-}
-
-fn walk(root: &Path, folder: &Path, found: &mut BTreeMap<String, usize>) -> Result<()> {
-    for entry in
-        fs::read_dir(folder).with_context(|| format!("{} cannot be listed", folder.display()))?
-    {
-        let path = entry?.path();
+    for path in files_below(root)? {
+        if path.extension().is_none_or(|kind| kind != "rs") {
+            continue;
+        }
         let name = path
-            .file_name()
-            .unwrap_or_default()
-            .to_string_lossy()
-            .into_owned();
-        if path.is_dir() {
-            if name != "target" && !name.starts_with('.') {
-                walk(root, &path, found)?;
-            }
-        } else if name.ends_with(".rs") {
-            let text = fs::read_to_string(&path)
-                .with_context(|| format!("{} cannot be read", path.display()))?;
-            let n_sites = count(&text).with_context(|| format!("{} is no Rust", path.display()))?;
-            if n_sites > 0 {
-                let relative = path.strip_prefix(root).unwrap_or(&path);
-                found.insert(relative.display().to_string(), n_sites);
-            }
+            .strip_prefix(root)
+            .unwrap_or(&path)
+            .display()
+            .to_string();
+        let text = fs::read_to_string(&path).with_context(|| format!("{name} cannot be read"))?;
+        let n_sites = count(&text).with_context(|| format!("{name} is no Rust"))?;
+        if n_sites > 0 {
+            found.insert(name, n_sites);
         }
     }
-    Ok(())
+    Ok(found)
 }
 
 fn count(text: &str) -> Result<usize> {

@@ -1,7 +1,7 @@
 //! The figures beside those of other programs, and the bars that they have to meet.
 //!
-//! llama.cpp and llama2.c were counted in the same machine by a QEMU plugin, at positions up to 20; llama.cpp takes 79 k
-//! instructions more for each further one.
+//! llama.cpp and llama2.c were counted in the same machine by a QEMU plugin, at positions up to 20;
+//! llama.cpp takes 79 k instructions more for each further one.
 
 use super::figures::{Figures, ModelFigures, millions};
 
@@ -24,31 +24,38 @@ struct Peer {
 }
 
 const PEERS: [Peer; 3] = [
-    Peer {
-        name: "q8_0",
-        title: "Q8_0",
-        decode: 125.7,
-        prompt: 97.5,
-        megabytes: 143.0,
-        llama2: Some(158.3),
-    },
-    Peer {
-        name: "q4_1",
-        title: "Q4_1 as shipped (llama.cpp: Q4_0, Q8_0 head)",
-        decode: 135.7,
-        prompt: 107.2,
-        megabytes: 89.9,
-        llama2: None,
-    },
-    Peer {
-        name: "f16",
-        title: "F16",
-        decode: 195.3,
-        prompt: 87.7,
-        megabytes: 269.1,
-        llama2: None,
-    },
+    Peer::new("q8_0", "Q8_0", [125.7, 97.5, 143.0]).with_llama2(158.3),
+    Peer::new(
+        "q4_1",
+        "Q4_1 as shipped (llama.cpp: Q4_0, Q8_0 head)",
+        [135.7, 107.2, 89.9],
+    ),
+    Peer::new("f16", "F16", [195.3, 87.7, 269.1]),
 ];
+
+impl Peer {
+    const fn new(
+        name: &'static str,
+        title: &'static str,
+        [decode, prompt, megabytes]: [f64; 3],
+    ) -> Peer {
+        Peer {
+            name,
+            title,
+            decode,
+            prompt,
+            megabytes,
+            llama2: None,
+        }
+    }
+
+    const fn with_llama2(self, instructions: f64) -> Peer {
+        Peer {
+            llama2: Some(instructions),
+            ..self
+        }
+    }
+}
 
 /// What a bar is for.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -83,77 +90,67 @@ pub fn table(figures: &Figures) -> String {
 
 fn rows(peer: &Peer, model: &ModelFigures) -> Vec<String> {
     let title = peer.title;
-    let llama2 = |at_start: bool| {
-        peer.llama2
-            .filter(|_| at_start)
-            .map_or_else(|| "–".to_owned(), |m| format!("{m:.1}"))
-    };
+    let llama2 = peer.llama2.map(|millions| format!("{millions:.1}"));
     let mut rows = Vec::new();
     for (&tokens, &instructions) in &model.prefill {
         let label = format!("{title}, token of a prompt of {tokens}");
-        let theirs = format!("{:.1}", peer.prompt);
-        let bar = shown_bar(peer.name, What::Prefill(tokens));
-        rows.push(cells(
+        let bar = bar(peer.name, What::Prefill(tokens));
+        rows.push(row(
             &label,
             millions(instructions),
-            &theirs,
             peer.prompt,
-            &llama2(true),
-            &bar,
+            1,
+            llama2.as_deref(),
+            bar,
         ));
     }
     if let Some(bytes) = model.tensor_bytes() {
         let label = format!("{title}, weight MB read per decoded token");
-        let theirs = format!("{:.1}", peer.megabytes);
-        let same = peer.llama2.map_or("–", |_| "143");
-        rows.push(cells(
+        let same = peer.llama2.map(|_| "143");
+        rows.push(row(
             &label,
             bytes as f64 / 1e6,
-            &theirs,
             peer.megabytes,
+            1,
             same,
-            "–",
+            None,
         ));
     }
     for (&position, &instructions) in &model.decode {
         let label = format!("{title}, decoded token, position {position}");
-        let counted = position as f64 <= COUNTED_TO;
-        let growth = if counted {
-            0.0
+        let bar = bar(peer.name, What::Decode(position));
+        let ours = millions(instructions);
+        rows.push(if position as f64 <= COUNTED_TO {
+            row(&label, ours, peer.decode, 1, llama2.as_deref(), bar)
         } else {
-            GROWTH * (position as f64 - COUNTED_AT)
-        };
-        let theirs = peer.decode + growth;
-        let shown = if counted {
-            format!("{theirs:.1}")
-        } else {
-            format!("~{theirs:.0}")
-        };
-        let bar = shown_bar(peer.name, What::Decode(position));
-        rows.push(cells(
-            &label,
-            millions(instructions),
-            &shown,
-            theirs,
-            &llama2(counted),
-            &bar,
-        ));
+            let theirs = peer.decode + GROWTH * (position as f64 - COUNTED_AT);
+            row(&label, ours, theirs, 0, None, bar)
+        });
     }
     rows
 }
 
-fn cells(label: &str, ours: f64, shown: &str, theirs: f64, llama2: &str, bar: &str) -> String {
+/// A row of the table; without `decimals` `theirs` is an estimate.
+fn row(
+    label: &str,
+    ours: f64,
+    theirs: f64,
+    decimals: usize,
+    llama2: Option<&str>,
+    bar: Option<f64>,
+) -> String {
+    let about = if decimals == 0 { "~" } else { "" };
+    let bar = bar.map_or_else(|| "–".to_owned(), |bar| format!("≤ {bar:.1}"));
     format!(
-        "| {label} | {ours:.1} | {shown} | {:.2} | {llama2} | {bar} |\n",
-        ours / theirs
+        "| {label} | {ours:.1} | {about}{theirs:.decimals$} | {:.2} | {} | {bar} |\n",
+        ours / theirs,
+        llama2.unwrap_or("–")
     )
 }
 
-fn shown_bar(name: &str, what: What) -> String {
-    let bar = BARS
-        .iter()
-        .find(|(other, of, _)| *other == name && *of == what);
-    bar.map_or_else(|| "–".to_owned(), |(_, _, bar)| format!("≤ {bar:.1}"))
+fn bar(name: &str, what: What) -> Option<f64> {
+    let bar = BARS.iter().find(|bar| (bar.0, bar.1) == (name, what));
+    bar.map(|(_, _, bar)| *bar)
 }
 
 /// The bars that are missed, in words.
@@ -161,44 +158,38 @@ pub fn misses(figures: &Figures) -> Vec<String> {
     BARS.iter()
         .filter_map(|&(name, what, bar)| {
             let model = figures.model(name)?;
-            let (found, label) = match what {
-                What::Prefill(tokens) => (
-                    model.prefill.get(&tokens),
-                    format!("prefill {name} prompt{tokens}"),
-                ),
-                What::Decode(position) => (
-                    model.decode.get(&position),
-                    format!("decode {name} pos{position}"),
-                ),
+            let (counts, at, what) = match what {
+                What::Prefill(tokens) => (&model.prefill, tokens, "prefill NAME prompt"),
+                What::Decode(position) => (&model.decode, position, "decode NAME pos"),
             };
-            let ours = millions(*found?);
-            (ours > bar).then(|| format!("{label}: {ours:.2} M, more than {bar:.1} M"))
+            let ours = millions(*counts.get(&at)?);
+            let label = what.replace("NAME", name);
+            (ours > bar).then(|| format!("{label}{at}: {ours:.2} M, more than {bar:.1} M"))
         })
         .collect()
 }
 
 #[cfg(test)]
 mod tests {
-    use super::super::figures::Count;
     use super::super::work::{CoreWork, ModelFacts, Work};
     use super::*;
+    use std::collections::BTreeMap;
 
     fn decoded(model: &str, position: usize, instructions: u64) -> Figures {
         let mut figures = Figures::default();
-        figures.put(
-            model,
-            Count::Decode {
-                position,
-                instructions,
-            },
-        );
+        let decode = BTreeMap::from([(position, instructions)]);
+        let counted = ModelFigures {
+            decode,
+            ..ModelFigures::default()
+        };
+        figures.extend(model, counted);
         figures
     }
 
     #[test]
     fn ours_stand_beside_theirs() {
         let mut figures = decoded("q8_0", 16, 45_400_000);
-        figures.extend(&decoded("q8_0", 1024, 64_000_000));
+        figures.merge(decoded("q8_0", 1024, 64_000_000));
         let core = CoreWork {
             rows: 7,
             blocks: 3,
@@ -211,7 +202,14 @@ mod tests {
         };
         for position in [16, 1024] {
             let work = Work::new(&[core], 1, &facts).unwrap();
-            figures.put("q8_0", Count::Work { position, work });
+            let work = BTreeMap::from([(position, BTreeMap::from([(1, work)]))]);
+            figures.extend(
+                "q8_0",
+                ModelFigures {
+                    work,
+                    ..ModelFigures::default()
+                },
+            );
         }
         let table = table(&figures);
         let rows: Vec<_> = table.lines().skip(2).collect();
@@ -233,11 +231,12 @@ mod tests {
             ["decode q4_1 pos16: 61.00 M, more than 52.9 M"]
         );
         let mut prompt = Figures::default();
-        prompt.put(
+        let prefill = BTreeMap::from([(128, 31_810_000)]);
+        prompt.extend(
             "q8_0",
-            Count::Prefill {
-                prompt_tokens: 128,
-                instructions: 31_810_000,
+            ModelFigures {
+                prefill,
+                ..ModelFigures::default()
             },
         );
         assert_eq!(

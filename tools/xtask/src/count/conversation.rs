@@ -5,6 +5,7 @@ use crate::session::Session;
 use crate::voice::Voice;
 use anyhow::{Context, Result, ensure};
 use qemu::Machine;
+use serde::Deserialize;
 use serde_json::{Value, json};
 use std::collections::BTreeSet;
 use std::time::{Duration, Instant};
@@ -30,7 +31,7 @@ pub struct Conversation<'v> {
 /// What decoding at one position took.
 pub struct Decoded {
     /// Instructions of one token.
-    pub instructions: f64,
+    pub instructions: u64,
     /// What each core did for all of the tokens.
     pub cores: Vec<CoreWork>,
 }
@@ -57,11 +58,11 @@ impl<'v> Conversation<'v> {
     }
 
     /// Works the first `n_ids` ids into an empty context in one go; instructions per token.
-    pub fn restart(&mut self, n_ids: usize) -> Result<f64> {
+    pub fn restart(&mut self, n_ids: usize) -> Result<u64> {
         self.session.ask(json!({"op": "reset"}))?;
         self.held = 0;
         let done = self.work_in(n_ids)?;
-        Ok(number(&done, "timing", "prefill_s")? * 1e9 / n_ids as f64)
+        instructions(&done, "prefill_s", n_ids as f64)
     }
 
     /// Decodes `steps` tokens from `position` on; what is missing before it is worked in first.
@@ -73,7 +74,7 @@ impl<'v> Conversation<'v> {
         let request = request(position, steps + 1, true);
         let done = self.session.ask_with(request, &mut |event| {
             if event["event"] == "counts" && event["phase"] == "decode" {
-                counts.push(CoreWork::from_event(event)?);
+                counts.push(CoreWork::deserialize(event)?);
             }
             Ok(())
         })?;
@@ -86,14 +87,14 @@ impl<'v> Conversation<'v> {
             "{steps} tokens were wanted, {n_steps} came"
         );
         Ok(Decoded {
-            instructions: number(&done, "timing", "decode_s")? * 1e9 / n_steps,
+            instructions: instructions(&done, "decode_s", n_steps)?,
             cores: counts,
         })
     }
 
     /// Instructions of one pass that works in a token and `guess` guessed ones, behind a prompt that
     /// repeats itself; the context is empty then.
-    pub fn pass(&mut self, guess: usize) -> Result<f64> {
+    pub fn pass(&mut self, guess: usize) -> Result<u64> {
         self.session.ask(json!({"op": "reset"}))?;
         self.held = 0;
         let ids: Vec<usize> = (0..REPEATING).map(|i| ordinary_id(i % PERIOD)).collect();
@@ -107,7 +108,7 @@ impl<'v> Conversation<'v> {
             "a pass with {guess} guessed tokens was wanted, not with {guessed}"
         );
         self.session.ask(json!({"op": "reset"}))?;
-        Ok(number(&done, "timing", "decode_s")? * 1e9)
+        instructions(&done, "decode_s", 1.0)
     }
 
     /// Lets `n` cores compute from now on.
@@ -145,7 +146,12 @@ fn ordinary_id(i: usize) -> usize {
     1000 + (i * 7919) % 40_000
 }
 
-pub(super) fn number(done: &Value, part: &str, field: &str) -> Result<f64> {
+/// One of `n` parts of a time: a nanosecond is an instruction.
+pub(super) fn instructions(done: &Value, time: &str, n: f64) -> Result<u64> {
+    Ok((number(done, "timing", time)? * 1e9 / n).round() as u64)
+}
+
+fn number(done: &Value, part: &str, field: &str) -> Result<f64> {
     done[part][field]
         .as_f64()
         .with_context(|| format!("the answer has no {part}.{field}: {done}"))

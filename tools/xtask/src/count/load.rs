@@ -1,7 +1,7 @@
 //! What a load takes: reading, packing and checksum, on one core that does one after the other.
 
-use super::conversation::number;
-use super::figures::{Count, Load};
+use super::conversation::instructions;
+use super::figures::{Load, ModelFigures};
 use crate::session::Session;
 use anyhow::{Context, Result};
 use serde_json::{Value, json};
@@ -10,7 +10,7 @@ use serde_json::{Value, json};
 ///
 /// # Errors
 /// It does not load, or the firmware reports no times.
-pub(super) fn count_load(session: &mut Session) -> Result<Count> {
+pub(super) fn count_load(session: &mut Session) -> Result<ModelFigures> {
     let mut loaded = None;
     session.ask_with(json!({"op": "load", "name": "1"}), &mut |event: &Value| {
         if event["event"] == "loaded" {
@@ -19,12 +19,15 @@ pub(super) fn count_load(session: &mut Session) -> Result<Count> {
         Ok(())
     })?;
     let loaded = loaded.context("the firmware reports no load")?;
-    let instructions =
-        |field| Ok::<u64, anyhow::Error>((number(&loaded, "timing", field)? * 1e9).round() as u64);
-    Ok(Count::Load(Load {
+    let instructions = |field| instructions(&loaded, field, 1.0);
+    let load = Load {
         read: instructions("read_s")?,
         pack: instructions("pack_s")?,
         checksum: instructions("checksum_s")?,
         total: instructions("total_s")?,
-    }))
+    };
+    Ok(ModelFigures {
+        load: Some(load),
+        ..ModelFigures::default()
+    })
 }

@@ -1,7 +1,7 @@
 //! Where the instructions of a decoded Q8_0 token go, reckoned from what was counted.
 //!
-//! The loops of the matrix products are in the image: their instructions times the weights. Attention is what grows with
-//! the position. What is left is everything else, and has to be the same at every position.
+//! The loops of the matrix products are in the image: their instructions times the weights. Attention is
+//! what grows with the position. What is left is everything else, and has to be the same at every position.
 
 use super::conversation::STEPS;
 use super::figures::{Figures, millions};
@@ -27,8 +27,8 @@ pub fn table(figures: &Figures, per_32: f64) -> Option<String> {
     }
 
     let mut table = format!(
-        "| Q8_0, million instructions at position | loops of the matrix products | attention, {:.1} k per position | the rest | \
-         counted |\n|---|---|---|---|---|\n",
+        "| Q8_0, million instructions at position | loops of the matrix products | \
+         attention, {:.1} k per position | the rest | counted |\n|---|---|---|---|---|\n",
         growth * 1e3
     );
     for (position, counted) in counted {
@@ -46,21 +46,12 @@ pub fn table(figures: &Figures, per_32: f64) -> Option<String> {
 
 #[cfg(test)]
 mod tests {
-    use super::super::figures::Count;
+    use super::super::figures::ModelFigures;
     use super::super::work::{CoreWork, ModelFacts, Work};
     use super::*;
+    use std::collections::BTreeMap;
 
     fn figures(decode: &[(usize, u64)]) -> Figures {
-        let mut figures = Figures::default();
-        for &(position, instructions) in decode {
-            figures.put(
-                "q8_0",
-                Count::Decode {
-                    position,
-                    instructions,
-                },
-            );
-        }
         let core = CoreWork {
             rows: 7,
             blocks: 9,
@@ -72,13 +63,13 @@ mod tests {
             tensor_bytes: 136_000_000,
         };
         let work = Work::new(&[core], 1, &facts).unwrap();
-        figures.put(
-            "q8_0",
-            Count::Work {
-                position: 216,
-                work,
-            },
-        );
+        let counted = ModelFigures {
+            decode: decode.iter().copied().collect(),
+            work: BTreeMap::from([(216, BTreeMap::from([(1, work)]))]),
+            ..ModelFigures::default()
+        };
+        let mut figures = Figures::default();
+        figures.extend("q8_0", counted);
         figures
     }
 

@@ -2,11 +2,10 @@
 //!
 //! These counts are exact in any machine: emulated or not, loaded or not.
 
-use anyhow::{Context, Result, anyhow, ensure};
+use anyhow::{Result, anyhow, ensure};
 use llm::gguf::Gguf;
 use llm::models::read_config;
 use serde::{Deserialize, Serialize};
-use serde_json::Value;
 
 /// The most barriers of one layer.
 const MAX_BARRIERS_PER_LAYER: u64 = 5;
@@ -39,37 +38,20 @@ impl ModelFacts {
     }
 }
 
-/// What one core did for some tokens.
+/// What one core did for some tokens; the other names are those of a `counts` event.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct CoreWork {
     /// Rows of weights multiplied.
+    #[serde(alias = "gemv_rows")]
     pub rows: u64,
     /// Attention blocks: 64 positions of one KV head.
+    #[serde(alias = "attention_blocks")]
     pub blocks: u64,
     /// Barriers passed.
     pub barriers: u64,
     /// Bytes of weights read.
+    #[serde(alias = "tensor_bytes")]
     pub bytes: u64,
-}
-
-impl CoreWork {
-    /// Out of a `counts` event.
-    ///
-    /// # Errors
-    /// A field is missing.
-    pub fn from_event(event: &Value) -> Result<CoreWork> {
-        let field = |name: &str| {
-            event[name]
-                .as_u64()
-                .with_context(|| format!("the event has no {name}: {event}"))
-        };
-        Ok(CoreWork {
-            rows: field("gemv_rows")?,
-            blocks: field("attention_blocks")?,
-            barriers: field("barriers")?,
-            bytes: field("tensor_bytes")?,
-        })
-    }
 }
 
 /// What the cores did together for one decoded token.

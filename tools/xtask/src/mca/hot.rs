@@ -21,79 +21,73 @@ struct Hot {
 const GGML_Q8_0: (f64, f64) = (26.0, 10.5);
 
 const HOT: [Hot; 10] = [
+    Hot::new(
+        "Q8_0, decoded token",
+        "mul_quantised::<ops::packed::q8_0::Q8_0, 1>",
+    )
+    .beside_ggml(5.5),
+    Hot::new(
+        "Q8_0, four tokens of a prompt, each",
+        "mul_quantised::<ops::packed::q8_0::Q8_0, 4>",
+    )
+    .beside_ggml(5.0),
+    Hot::new(
+        "Q4_1, decoded token",
+        "mul_quantised::<ops::packed::q4_1::Q4_1, 1>",
+    ),
+    Hot::new(
+        "Q4_1, four tokens of a prompt, each",
+        "mul_quantised::<ops::packed::q4_1::Q4_1, 4>",
+    ),
+    Hot::new(
+        "Q8_0, plain kernels, decoded token",
+        "mul_plain::<ops::packed::q8_0::Q8_0, 1>",
+    ),
+    Hot::new(
+        "Q8_0, plain kernels, four tokens of a prompt, each",
+        "mul_plain::<ops::packed::q8_0::Q8_0, 4>",
+    ),
+    Hot::new(
+        "Q4_1, plain kernels, decoded token",
+        "mul_plain::<ops::packed::q4_1::Q4_1, 1>",
+    ),
+    Hot::new(
+        "F16, decoded token",
+        "mul_float::<ops::packed::float::F16, 1>",
+    ),
+    Hot::new(
+        "F16, four tokens of a prompt, each",
+        "mul_float::<ops::packed::float::F16, 4>",
+    ),
     Hot {
-        title: "Q8_0, decoded token",
-        function: "mul_quantised::<ops::packed::q8_0::Q8_0, 1>",
-        products: None,
-        ggml: Some(GGML_Q8_0),
-        bar: Some(5.5),
-    },
-    Hot {
-        title: "Q8_0, four tokens of a prompt, each",
-        function: "mul_quantised::<ops::packed::q8_0::Q8_0, 4>",
-        products: None,
-        ggml: Some(GGML_Q8_0),
-        bar: Some(5.0),
-    },
-    Hot {
-        title: "Q4_1, decoded token",
-        function: "mul_quantised::<ops::packed::q4_1::Q4_1, 1>",
-        products: None,
-        ggml: None,
-        bar: None,
-    },
-    Hot {
-        title: "Q4_1, four tokens of a prompt, each",
-        function: "mul_quantised::<ops::packed::q4_1::Q4_1, 4>",
-        products: None,
-        ggml: None,
-        bar: None,
-    },
-    Hot {
-        title: "Q8_0, plain kernels, decoded token",
-        function: "mul_plain::<ops::packed::q8_0::Q8_0, 1>",
-        products: None,
-        ggml: None,
-        bar: None,
-    },
-    Hot {
-        title: "Q8_0, plain kernels, four tokens of a prompt, each",
-        function: "mul_plain::<ops::packed::q8_0::Q8_0, 4>",
-        products: None,
-        ggml: None,
-        bar: None,
-    },
-    Hot {
-        title: "Q4_1, plain kernels, decoded token",
-        function: "mul_plain::<ops::packed::q4_1::Q4_1, 1>",
-        products: None,
-        ggml: None,
-        bar: None,
-    },
-    Hot {
-        title: "F16, decoded token",
-        function: "mul_float::<ops::packed::float::F16, 1>",
-        products: None,
-        ggml: None,
-        bar: None,
-    },
-    Hot {
-        title: "F16, four tokens of a prompt, each",
-        function: "mul_float::<ops::packed::float::F16, 4>",
-        products: None,
-        ggml: None,
-        bar: None,
-    },
-    Hot {
-        title: "attention, f16 keys and values, three query heads, each",
-        function: "KvF16 as ops::neon::attention::KvNeon>::attend::<3>",
         products: Some(192),
-        ggml: None,
-        bar: None,
+        ..Hot::new(
+            "attention, f16 keys and values, three query heads, each",
+            "KvF16 as ops::neon::attention::KvNeon>::attend::<3>",
+        )
     },
 ];
 
 impl Hot {
+    const fn new(title: &'static str, function: &'static str) -> Hot {
+        Hot {
+            title,
+            function,
+            products: None,
+            ggml: None,
+            bar: None,
+        }
+    }
+
+    /// With ggml's figures for Q8_0, and a bar in cycles.
+    const fn beside_ggml(self, bar: f64) -> Hot {
+        Hot {
+            ggml: Some(GGML_Q8_0),
+            bar: Some(bar),
+            ..self
+        }
+    }
+
     /// Its main loop: that with the most products per turn, the dearest of several.
     fn find<'c>(&self, costs: &'c [Cost]) -> Result<&'c Cost> {
         costs
@@ -104,12 +98,7 @@ impl Hot {
                 let by_cycles = a.cycles_per_32().total_cmp(&b.cycles_per_32());
                 a.products.cmp(&b.products).then(by_cycles)
             })
-            .with_context(|| {
-                format!(
-                    "the image has no such loop: {} in {}",
-                    self.title, self.function
-                )
-            })
+            .with_context(|| format!("the image has no loop {} in {}", self.title, self.function))
     }
 }
 

@@ -55,17 +55,32 @@ pub fn ensure(voice: Voice) -> Result<PathBuf> {
     let shipped = ensure_shipped(voice)?;
     // under another name until it is whole
     let part = model.with_extension("part");
-    voice.run(
-        "Converting its weights to Q8_0",
-        cargo()
-            .args(["run", "--package", "pilm", "--", "quantize"])
-            .arg(&shipped)
-            .arg(&part)
-            .args(["--type", "q8_0"]),
-    )?;
+    quantize(voice, &shipped, &part, "Q8_0")?;
     digest::check(&part, DEFAULT_SHA256)?;
     fs::rename(&part, &model)?;
     Ok(model)
+}
+
+/// Makes sure that the model with other weights is in the cache; its path. `weight_type` is the type's name in capitals.
+///
+/// # Errors
+/// As [`ensure_shipped`]; or it cannot be converted.
+pub fn ensure_converted(voice: Voice, weight_type: &str) -> Result<PathBuf> {
+    let model = output_dir().join(format!("models/SmolLM2-135M-Instruct.{weight_type}.gguf"));
+    if !model.exists() {
+        quantize(voice, &ensure_shipped(voice)?, &model, weight_type)?;
+    }
+    Ok(model)
+}
+
+fn quantize(voice: Voice, from: &Path, to: &Path, weight_type: &str) -> Result<()> {
+    voice.run(
+        &format!("Converting the model's weights to {weight_type}"),
+        cargo()
+            .args(["run", "--package", "pilm", "--", "quantize"])
+            .args([from, to])
+            .args(["--type", &weight_type.to_lowercase()]),
+    )
 }
 
 fn download(voice: Voice, dir: &Path) -> Result<PathBuf> {

@@ -6,7 +6,7 @@
 use super::apt::{self, Debian, PrivateApt};
 use super::rustc::{self, sysroot};
 use crate::voice::Voice;
-use crate::workspace::{TARGET, cargo, output_dir};
+use crate::workspace::{TARGET, cargo, files_below, output_dir};
 use anyhow::{Context, Result, bail, ensure};
 use std::fs;
 use std::os::unix::fs::symlink;
@@ -34,15 +34,10 @@ pub(super) fn build_target(voice: Voice) -> Result<()> {
     let built = compile(voice, &[&link.path, &library], &version)?;
     drop(link);
     let mut copied = 0;
-    for entry in fs::read_dir(&built)? {
-        let path = entry?.path();
-        let name = path
-            .file_name()
-            .unwrap_or_default()
-            .to_string_lossy()
-            .into_owned();
+    for path in files_below(&built)? {
+        let name = path.file_name().unwrap_or_default().to_string_lossy();
         if name.ends_with(".rlib") && LIBRARIES.iter().any(|l| name.starts_with(l)) {
-            fs::copy(&path, libdir.join(&name))
+            fs::copy(&path, libdir.join(&*name))
                 .with_context(|| format!("copying {name} to {}", libdir.display()))?;
             copied += 1;
         }
