@@ -8,7 +8,7 @@ use boot::layout::N_CORES;
 use boot::pmu::{self, Counts};
 use boot::{cpu, wait};
 use console::session::{CoreCounts, MAX_CORES, Window};
-use ops::parallel::Cores;
+use parallel::Cores;
 use spin::Mutex;
 
 use crate::board;

@@ -6,7 +6,7 @@ use ops::activations::{Activations, FloatChunk, QuantPair, TILE};
 use ops::arena::{Arena, OutOfMemory};
 use ops::lanes::F32x4;
 use ops::matrix::Kernels;
-use ops::parallel::{Core, Own, Private, Shared};
+use parallel::{Core, Own, Private, Shared};
 use ops::{Matrix, dispatch};
 
 use crate::attention_shape::max_partials;

@@ -12,7 +12,7 @@ use drivers::pl011;
 use drivers::property::ClockId;
 use llm::engine::Timer;
 use llm::source::ModelSource;
-use ops::parallel::Cores;
+use parallel::Cores;
 
 use crate::card::{self, Slot};
 use crate::clock::Clock;

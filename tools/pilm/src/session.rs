@@ -7,7 +7,7 @@ use llm::models::read_config;
 use llm::source::ModelSource;
 use llm::tokenizer::TokenId;
 use ops::arena::{Arena, Line};
-use ops::parallel::Cores;
+use parallel::Cores;
 
 use crate::decoder::Decoder;
 use crate::threads::Threads;

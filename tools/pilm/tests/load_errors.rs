@@ -4,7 +4,7 @@ use llm::engine::{Engine, LoadError, LoadOptions};
 use llm::gguf::Gguf;
 use ops::GgmlType;
 use ops::arena::{Arena, Line};
-use ops::parallel::Serial;
+use parallel::Serial;
 use pilm::synth::{Shape, bytes};
 
 fn load(file: &[u8], megabytes: usize) -> Result<(), LoadError> {

@@ -10,8 +10,8 @@ use std::process::Command;
 use std::time::Instant;
 
 /// Packages that the board sees. With their version: a tool depends on another `console`.
-const BOARD_PACKAGES: [&str; 8] = [
-    "boot", "kernel", "console", "drivers", "images", "llm", "ops", "storage",
+const BOARD_PACKAGES: [&str; 9] = [
+    "boot", "kernel", "console", "drivers", "images", "llm", "ops", "parallel", "storage",
 ];
 /// The others.
 const HOST_PACKAGES: [&str; 5] = ["pilm", "qemu", "stdout", "tests", "xtask"];

@@ -17,7 +17,7 @@ use llm::lookup::Lookup;
 use llm::run_state::CoreCounts;
 use llm::sampler::Sampler;
 use llm::tokenizer::TokenId;
-use ops::parallel::Cores;
+use parallel::Cores;
 
 /// What to generate.
 pub struct Plan<'a> {

@@ -17,7 +17,7 @@ use core::hint::black_box;
 use ops::arena::{Arena, Line};
 use ops::bandwidth;
 use ops::lanes::F32x4;
-use ops::parallel::{Core, Cores, Shared};
+use parallel::{Core, Cores, Shared};
 
 /// Samples per configuration unless asked otherwise.
 const RUNS: usize = 10;

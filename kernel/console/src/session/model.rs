@@ -8,7 +8,7 @@ use llm::run_state::CoreCounts;
 use llm::tokenizer::{TokenId, Tokenizer};
 use ops::Matrix;
 use ops::matrix::Kernels;
-use ops::parallel::Cores;
+use parallel::Cores;
 
 /// A decoder with its tokenizer: an [`Engine`], or in tests one that follows a script.
 pub trait Model {

@@ -7,7 +7,7 @@ use alloc::vec::Vec;
 use core::fmt;
 use llm::engine::Timer;
 use llm::source::ModelSource;
-use ops::parallel::Cores;
+use parallel::Cores;
 
 /// The serial line. All methods take `&self`: the session reads it from inside a generation.
 pub trait Serial {

@@ -14,7 +14,7 @@ use llm::engine::EngineError;
 use llm::tokenizer::TokenId;
 use ops::arena::{Arena, Line, OutOfMemory};
 use ops::crc32c::Crc32c;
-use ops::parallel::Cores;
+use parallel::Cores;
 use ops::selftest::{self, accuracy};
 
 /// Pieces of the model file that are read twice, and their size: larger than any read-ahead.

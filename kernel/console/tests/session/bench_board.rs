@@ -4,7 +4,7 @@ use console::session::{BoardFacts, Concern, Exit, Health, ModelFile, Platform, S
 use llm::engine::Timer;
 use llm::source::ModelSource;
 use ops::arena::Line;
-use ops::parallel::{Cores, Serial as OneCore};
+use parallel::{Cores, Serial as OneCore};
 use std::cell::{Cell, RefCell};
 use std::collections::VecDeque;
 use std::fmt;

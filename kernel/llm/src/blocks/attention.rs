@@ -8,7 +8,7 @@
 use core::ops::Range;
 
 use ops::lanes::F32x4;
-use ops::parallel::{Core, Shared};
+use parallel::{Core, Shared};
 use ops::scalar::attention::{BLOCK, KvF16, KvF32, KvI8, partial_len};
 use ops::{Matrix, dispatch};
 

@@ -16,7 +16,7 @@ use console::session::{self, BoardFacts, Concern, Health, ModelFile, Platform, S
 use llm::engine::Timer;
 use llm::source::ModelSource;
 use ops::arena::Line;
-use ops::parallel::Cores;
+use parallel::Cores;
 use pilm::file_source::FileSource;
 use pilm::threads::Threads;
 

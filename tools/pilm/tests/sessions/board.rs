@@ -5,7 +5,7 @@ use console::session::{BoardFacts, Concern, Health, ModelFile, Platform, Serial,
 use llm::engine::Timer;
 use llm::source::ModelSource;
 use ops::arena::Line;
-use ops::parallel::Cores;
+use parallel::Cores;
 use pilm::threads::Threads;
 use std::cell::{Cell, RefCell};
 use std::collections::VecDeque;
