@@ -1,6 +1,6 @@
 //! What the cores of a step want of a buffer, compared before anyone gets it.
 
-use core::sync::atomic::Ordering::{Acquire, Release};
+use core::sync::atomic::Ordering::{Acquire, Relaxed, Release};
 
 use crate::region::Region;
 use crate::sync::{AtomicBool, UnsafeCell};
@@ -72,12 +72,13 @@ impl Record {
     /// # Errors
     /// [`Conflict`].
     pub fn claim(&self, id: usize, claim: Claim, relax: fn()) -> Result<(), Conflict> {
-        while self.is_locked.swap(true, Acquire) {
+        let lock = &self.is_locked;
+        while lock.compare_exchange(false, true, Acquire, Relaxed).is_err() {
             relax();
         }
         // SAFETY: the lock is held until after the closure, which does not panic.
         let noted = self.held.with_mut(|held| unsafe { &mut *held }.note(id, claim));
-        self.is_locked.store(false, Release);
+        lock.store(false, Release);
         noted
     }
 }

@@ -45,6 +45,7 @@ fn buffer(len: usize) -> Vec<Watched> {
 fn check(n_preemptions: usize, model: impl Fn() + Sync + Send + 'static) {
     let mut builder = loom::model::Builder::new();
     builder.preemption_bound = Some(n_preemptions);
+    builder.max_branches = 5_000;
     builder.check(model);
 }
 
@@ -288,7 +289,8 @@ fn two_teams_and_one_buffer() {
         let shared = Shared::new(&mut values);
         let region: Region<'_> = &|core| write(core.part(&shared, 1, 1, 0).1);
         let refused = run(&team(), 2, Some(&mut || { run(&team(), 1, None, region); }), region);
-        assert!(refused <= 1);
+        // One that is refused beside the other, and its lender.
+        assert!(refused <= 2);
         write(&mut values);
     });
 }
