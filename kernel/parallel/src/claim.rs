@@ -37,7 +37,9 @@ impl core::fmt::Display for Conflict {
     fn fmt(&self, f: &mut core::fmt::Formatter<'_>) -> core::fmt::Result {
         f.write_str(match self {
             Conflict::OtherUse => "a shared buffer is used in two ways within one step",
-            Conflict::TakenTwice => "a core takes its part of a shared buffer twice within one step",
+            Conflict::TakenTwice => {
+                "a core takes its part of a shared buffer twice within one step"
+            }
             Conflict::OtherRegion => "a shared buffer is used by two regions at once",
         })
     }
@@ -73,11 +75,16 @@ impl Record {
     /// [`Conflict`].
     pub fn claim(&self, id: usize, claim: Claim, relax: fn()) -> Result<(), Conflict> {
         let lock = &self.is_locked;
-        while lock.compare_exchange(false, true, Acquire, Relaxed).is_err() {
+        while lock
+            .compare_exchange(false, true, Acquire, Relaxed)
+            .is_err()
+        {
             relax();
         }
         // SAFETY: the lock is held until after the closure, which does not panic.
-        let noted = self.held.with_mut(|held| unsafe { &mut *held }.note(id, claim));
+        let noted = self
+            .held
+            .with_mut(|held| unsafe { &mut *held }.note(id, claim));
         lock.store(false, Release);
         noted
     }

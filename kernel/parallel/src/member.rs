@@ -91,9 +91,18 @@ impl<'r> Core<'r> {
         unit: usize,
         turn: usize,
     ) -> (Range<usize>, &'c mut [T]) {
-        let fits = n_items.checked_mul(unit).is_some_and(|len| len <= shared.len());
+        let fits = n_items
+            .checked_mul(unit)
+            .is_some_and(|len| len <= shared.len());
         assert!(fits, "{n_items} items of {unit} in {}", shared.len());
-        self.claim(&shared.record, Some(Part { n_items, unit, turn }));
+        self.claim(
+            &shared.record,
+            Some(Part {
+                n_items,
+                unit,
+                turn,
+            }),
+        );
         let items = self.share(n_items, turn);
         // SAFETY: in bounds by the assertion. All cores of the region cut `shared` by the same numbers until the barrier
         // that ends this borrow, each once, or its record refuses; so shares of different cores are disjoint.
@@ -126,7 +135,8 @@ impl<'r> Core<'r> {
         self.is_lost = true;
         self.step = self.step.wrapping_add(1);
         if self.n > 1 {
-            self.barrier.meet(self.id, self.n, self.step, self.fingerprint.get());
+            self.barrier
+                .meet(self.id, self.n, self.step, self.fingerprint.get());
         }
         self.is_lost = false;
     }

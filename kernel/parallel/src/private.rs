@@ -28,7 +28,10 @@ impl<'a, T> Private<'a, T> {
     /// # Panics
     /// When `n_cores` is 0 or above [`MAX_CORES`].
     pub fn new(values: &'a mut [T], n_cores: usize) -> Self {
-        assert!((1..=MAX_CORES).contains(&n_cores), "pieces for {n_cores} cores");
+        assert!(
+            (1..=MAX_CORES).contains(&n_cores),
+            "pieces for {n_cores} cores"
+        );
         Private {
             start: values.as_mut_ptr(),
             len_each: values.len() / n_cores,

@@ -32,7 +32,11 @@ impl Region {
             let free = running.load(Relaxed);
             let number = free + 1;
             // Acquire: who sees this region ended sees the slot's former ones ended too.
-            if free % 2 == 0 && running.compare_exchange(free, number, Acquire, Relaxed).is_ok() {
+            if free % 2 == 0
+                && running
+                    .compare_exchange(free, number, Acquire, Relaxed)
+                    .is_ok()
+            {
                 return Region { slot, number };
             }
         }

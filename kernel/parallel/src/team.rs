@@ -3,11 +3,11 @@
 use core::ops::Range;
 use core::sync::atomic::Ordering::{Acquire, Relaxed, Release};
 
+use crate::MAX_CORES;
 use crate::barrier::Barrier;
 use crate::member::Core;
 use crate::region::Region;
 use crate::sync::{AtomicU32, UnsafeCell};
-use crate::MAX_CORES;
 
 type Body = dyn Fn(&mut Core<'_>) + Sync;
 
@@ -141,7 +141,9 @@ impl Team {
         assert!(n > 0 && cores.end <= MAX_CORES, "a region on {n} cores");
         self.barrier.assert_whole();
         let bits = (1 << cores.end) - (1 << cores.start);
-        let was_free = self.inside.compare_exchange(0, LENDER | bits, Acquire, Relaxed);
+        let was_free = self
+            .inside
+            .compare_exchange(0, LENDER | bits, Acquire, Relaxed);
         assert!(was_free.is_ok(), "a region begins while another runs");
         let region = Region::begin();
         self.barrier.reset();
@@ -149,8 +151,14 @@ impl Team {
             // SAFETY: the lifetime of a `Body` is for the lender to keep: `_end` waits until nobody is inside. Nobody
             // but the lender is inside without having been called.
             unsafe {
-                let body = core::mem::transmute::<&(dyn Fn(&mut Core<'_>) + Sync), *const Body>(body);
-                *lent = Some(Lent { body, region, first: cores.start, n });
+                let body =
+                    core::mem::transmute::<&(dyn Fn(&mut Core<'_>) + Sync), *const Body>(body);
+                *lent = Some(Lent {
+                    body,
+                    region,
+                    first: cores.start,
+                    n,
+                });
             }
         });
         self.called.store(bits, Release);

@@ -230,7 +230,9 @@ fn shares_are_disjoint_for_any_numbers() {
         for turn in [0, 1, usize::MAX - 1, usize::MAX] {
             for n_items in [0, 1, 7, usize::MAX] {
                 let share = core.share(n_items, turn);
-                ends.lock().unwrap().push((turn, n_items, share.start, share.end));
+                ends.lock()
+                    .unwrap()
+                    .push((turn, n_items, share.start, share.end));
             }
         }
     });
@@ -240,7 +242,10 @@ fn shares_are_disjoint_for_any_numbers() {
         let n_items = shares[0].1;
         let cuts: Vec<_> = shares.iter().flat_map(|share| [share.2, share.3]).collect();
         assert!(cuts.is_sorted(), "{shares:?}");
-        assert_eq!((cuts[0], cuts[1], cuts[3], cuts[5]), (0, cuts[2], cuts[4], n_items));
+        assert_eq!(
+            (cuts[0], cuts[1], cuts[3], cuts[5]),
+            (0, cuts[2], cuts[4], n_items)
+        );
     }
 }
 
@@ -279,7 +284,10 @@ fn a_core_whose_barrier_failed_gets_nothing_more() {
             core.read(&shared);
         }
     });
-    assert!(panics.contains(&String::from("a core goes on after its barrier failed")), "{panics:?}");
+    assert!(
+        panics.contains(&String::from("a core goes on after its barrier failed")),
+        "{panics:?}"
+    );
 }
 
 #[test]
@@ -309,5 +317,7 @@ fn a_caller_that_cannot_call_does_not_wait() {
 fn nobody_serves_uncalled_or_twice() {
     let team = Team::new(std::thread::yield_now);
     assert!(!team.serve(0) && !team.serve(1) && !team.serve(usize::MAX));
-    team.run(1, &|_| assert!(!team.serve(0)), &mut || assert!(!team.is_called(1)));
+    team.run(1, &|_| assert!(!team.serve(0)), &mut || {
+        assert!(!team.is_called(1))
+    });
 }

@@ -28,7 +28,11 @@ impl Random {
 #[derive(Clone, Copy, PartialEq, Debug)]
 enum Use {
     Read,
-    Part { n_items: usize, unit: usize, turn: usize },
+    Part {
+        n_items: usize,
+        unit: usize,
+        turn: usize,
+    },
 }
 
 impl Use {
@@ -129,7 +133,11 @@ impl Schedule {
 fn take(core: &Core<'_>, shared: &Shared<'_, AtomicU32>, how: Use, overlap: &AtomicBool) {
     match how {
         Use::Read => hold(core.read(shared), 1, overlap),
-        Use::Part { n_items, unit, turn } => {
+        Use::Part {
+            n_items,
+            unit,
+            turn,
+        } => {
             hold(core.part(shared, n_items, unit, turn).1, WRITER, overlap);
         }
     }
@@ -146,7 +154,16 @@ fn take_wrongly(
     match (wrong, right) {
         (Wrong::OwnTurn, Use::Part { n_items, unit, .. }) => {
             let turn = core.id();
-            take(core, shared, Use::Part { n_items, unit, turn }, overlap);
+            take(
+                core,
+                shared,
+                Use::Part {
+                    n_items,
+                    unit,
+                    turn,
+                },
+                overlap,
+            );
         }
         (Wrong::Other(other), _) if is_wrong => take(core, shared, other, overlap),
         (Wrong::Twice, _) if is_wrong => {

@@ -14,8 +14,8 @@ use llm::engine::EngineError;
 use llm::tokenizer::TokenId;
 use ops::arena::{Arena, Line, OutOfMemory};
 use ops::crc32c::Crc32c;
-use parallel::Cores;
 use ops::selftest::{self, accuracy};
+use parallel::Cores;
 
 /// Pieces of the model file that are read twice, and their size: larger than any read-ahead.
 const PIECES: u64 = 4;
