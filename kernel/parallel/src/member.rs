@@ -3,6 +3,7 @@
 use core::cell::Cell;
 use core::ops::Range;
 use core::panic::Location;
+use core::slice;
 
 use crate::barrier::Barrier;
 use crate::claim::{Claim, Part, Record};
@@ -71,7 +72,7 @@ impl<'r> Core<'r> {
         self.claim(&shared.record, None);
         // SAFETY: until the barrier that ends this borrow, every core only reads `shared`: its record
         // refuses all else.
-        unsafe { shared.slice(0..shared.len()) }
+        unsafe { slice::from_raw_parts(shared.start, shared.len()) }
     }
 
     /// This core's [`share`](Core::share) of the first `n_items` items of `shared`, each `unit`
@@ -106,7 +107,9 @@ impl<'r> Core<'r> {
         let items = self.share(n_items, turn);
         // SAFETY: in bounds by the assertion. All cores of the region cut `shared` by the same numbers until the barrier
         // that ends this borrow, each once, or its record refuses; so shares of different cores are disjoint.
-        let values = unsafe { shared.slice_mut(items.start * unit..items.end * unit) };
+        let values = unsafe {
+            slice::from_raw_parts_mut(shared.start.add(items.start * unit), items.len() * unit)
+        };
         (items, values)
     }
 

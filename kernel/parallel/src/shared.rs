@@ -1,13 +1,12 @@
 //! A buffer that all cores of a region use.
 
 use core::marker::PhantomData;
-use core::ops::Range;
 
 use crate::claim::Record;
 
 /// A buffer that all cores of a region use, by turns read whole and written in parts.
 pub struct Shared<'a, T> {
-    start: *mut T,
+    pub(crate) start: *mut T,
     len: usize,
     pub(crate) record: Record,
     owned: PhantomData<&'a mut [T]>,
@@ -42,22 +41,7 @@ impl<'a, T> Shared<'a, T> {
 
     /// The values, outside any region.
     pub fn get_mut(&mut self) -> &mut [T] {
-        // SAFETY: all of them, and `self` is borrowed alone.
-        unsafe { self.slice_mut(0..self.len) }
-    }
-
-    /// # Safety
-    /// In bounds, and nobody writes these values while the slice lives.
-    pub(crate) unsafe fn slice(&self, range: Range<usize>) -> &[T] {
-        // SAFETY: made from a `&'a mut [T]` that this owns; the caller's promise.
-        unsafe { core::slice::from_raw_parts(self.start.add(range.start), range.len()) }
-    }
-
-    /// # Safety
-    /// In bounds, and nobody else uses these values while the slice lives.
-    #[expect(clippy::mut_from_ref, reason = "the caller's promise")]
-    pub(crate) unsafe fn slice_mut(&self, range: Range<usize>) -> &mut [T] {
-        // SAFETY: made from a `&'a mut [T]` that this owns; the caller's promise.
-        unsafe { core::slice::from_raw_parts_mut(self.start.add(range.start), range.len()) }
+        // SAFETY: made from a `&'a mut [T]` that this owns, and `self` is borrowed alone.
+        unsafe { core::slice::from_raw_parts_mut(self.start, self.len) }
     }
 }

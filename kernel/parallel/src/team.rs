@@ -39,8 +39,6 @@ pub struct Team {
 // SAFETY: `lent` is written by the lender while it alone is in `inside`, and read by cores whose bit in `called`, set
 // afterwards, they have cleared, before they leave `inside`. The body is `Sync`.
 unsafe impl Sync for Team {}
-// SAFETY: a body is used by whoever serves; `Sync`, as above.
-unsafe impl Send for Team {}
 
 impl Team {
     /// A team whose waiting loops call `relax` (a `yield` or `wfe`).
