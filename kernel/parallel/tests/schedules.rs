@@ -71,7 +71,7 @@ struct Schedule {
 
 impl Schedule {
     fn seeded(seed: u64) -> Schedule {
-        let random = &mut Random(seed * 2 + 1 | 1 << 40);
+        let random = &mut Random((seed * 2 + 1) | (1 << 40));
         (0..8).for_each(|_| _ = random.below(2));
         let n = 2 + random.below(3);
         let steps: Vec<_> = (0..1 + random.below(4))
@@ -104,7 +104,7 @@ impl Schedule {
         let mut marks = [const { [const { AtomicU32::new(0) }; LEN] }; 2];
         let [a, b] = &mut marks;
         let buffers = [Shared::new(a), Shared::new(b)];
-        let panic = panic_of(|| {
+        panic_of(|| {
             Threads::new(self.n).run(&|core| {
                 for (number, &(buffer, right)) in self.steps.iter().enumerate() {
                     self.delay(core.id(), number);
@@ -119,8 +119,7 @@ impl Schedule {
                     core.barrier();
                 }
             });
-        });
-        panic
+        })
     }
 
     fn delay(&self, core: usize, step: usize) {
