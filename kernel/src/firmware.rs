@@ -7,7 +7,7 @@ use core::sync::atomic::{AtomicBool, Ordering};
 use boot::start::BootInfo;
 use drivers::pl011;
 use drivers::property::ClockId;
-use ops::parallel::Cores;
+use parallel::Cores;
 
 use crate::core_pool::CorePool;
 use crate::info::BoardInfo;

@@ -7,7 +7,7 @@
 use boot::layout::N_CORES;
 use boot::pmu::{self, Counts};
 use boot::{cpu, wait};
-use ops::parallel::Cores;
+use parallel::Cores;
 use session::machine::{CoreCounts, MAX_CORES, Window};
 use spin::Mutex;
 

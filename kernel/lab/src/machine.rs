@@ -4,7 +4,7 @@ use alloc::string::String;
 use alloc::vec::Vec;
 use llm::engine::Timer;
 use llm::source::ModelSource;
-use ops::parallel::Cores;
+use parallel::Cores;
 use protocol::event::Phase;
 use protocol::facts::{BoardFacts, Health};
 

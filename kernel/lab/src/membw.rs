@@ -12,7 +12,7 @@ use core::hint::black_box;
 use ops::arena::Arena;
 use ops::bandwidth;
 use ops::lanes::F32x4;
-use ops::parallel::{Core, Cores, Shared};
+use parallel::{Core, Cores, Shared};
 use protocol::event::{Action, Done, Error, ErrorCode, Event, Membw};
 use protocol::request;
 

@@ -4,8 +4,8 @@ use alloc::vec::Vec;
 
 use ops::arena::{Arena, OutOfMemory};
 use ops::lanes::{F16x8, F32x8, I8x8};
-use ops::parallel::Shared;
 use ops::scalar::attention::{BLOCK, KvF16, KvF32, KvFormat, KvI8};
+use parallel::Shared;
 
 use crate::config::Config;
 

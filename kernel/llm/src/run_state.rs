@@ -6,8 +6,8 @@ use ops::activations::{Activations, FloatChunk, QuantPair, TILE};
 use ops::arena::{Arena, OutOfMemory};
 use ops::lanes::F32x4;
 use ops::matrix::Kernels;
-use ops::parallel::{Core, Own, Private, Shared};
 use ops::{Matrix, dispatch};
+use parallel::{Core, Own, Private, Shared};
 
 use crate::attention_shape::max_partials;
 use crate::config::Config;

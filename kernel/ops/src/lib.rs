@@ -12,7 +12,6 @@
 //! * `neon`: its twins for AArch64
 //! * [`dispatch`]: the choice between the two
 //! * [`lanes`], [`arena`]: memory in 16-byte lanes, and typed slices out of one run of it
-//! * [`parallel`]: regions of several cores
 //! * [`float`]: float operations that `core` lacks, half precision
 //! * [`crc32c`]: checksums of logits and files
 //! * [`bandwidth`]: plain passes over memory, to measure it
@@ -47,7 +46,6 @@ pub mod matrix;
 #[cfg(target_arch = "aarch64")]
 mod neon;
 pub mod packed;
-pub mod parallel;
 pub mod scalar;
 pub mod selftest;
 

@@ -11,7 +11,7 @@ use llm::engine::{Engine, EngineError};
 use llm::lookup::Lookup;
 use llm::sampler::{self, Sampler};
 use llm::tokenizer::TokenId;
-use ops::parallel::Cores;
+use parallel::Cores;
 use protocol::Settings;
 use protocol::event::{
     Counts, Done, Error, ErrorCode, Event, Finish, Generated, Phase, Timing, Usage,

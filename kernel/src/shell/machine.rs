@@ -10,7 +10,7 @@ use drivers::clock::Clock as _;
 use drivers::pl011;
 use drivers::property::ClockId;
 use llm::engine::Timer;
-use ops::parallel::Cores;
+use parallel::Cores;
 use protocol::event::Phase;
 use protocol::facts::{BoardFacts, Health, Stack};
 use session::machine::{ModelEntry, Window};

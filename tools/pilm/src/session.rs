@@ -6,7 +6,7 @@ use llm::model_file::ModelFile;
 use llm::source::ModelSource;
 use llm::tokenizer::TokenId;
 use ops::arena::{Arena, Line};
-use ops::parallel::Cores;
+use parallel::Cores;
 
 use crate::decoder::Decoder;
 use crate::threads::Threads;

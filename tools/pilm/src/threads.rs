@@ -4,10 +4,10 @@
 //! microseconds of a start are nothing, and scoped threads may borrow what the region borrows.
 
 use std::num::NonZero;
-use std::panic::{AssertUnwindSafe, catch_unwind, resume_unwind};
-use std::thread;
+use std::panic::{AssertUnwindSafe, catch_unwind};
+use std::thread::{self, Scope};
 
-use ops::parallel::{Core, Cores, MAX_CORES, Team};
+use parallel::{Core, Cores, MAX_CORES, Team};
 
 /// Threads of the operating system as cores.
 pub struct Threads {
@@ -28,6 +28,13 @@ impl Threads {
     pub fn per_processor() -> Threads {
         Threads::new(thread::available_parallelism().map_or(1, NonZero::get))
     }
+
+    /// Starts the threads that serve; a panic of theirs reaches the caller through the team.
+    fn start<'s>(&'s self, scope: &'s Scope<'s, '_>) {
+        for core in 1..self.n_cores {
+            scope.spawn(move || catch_unwind(AssertUnwindSafe(|| self.team.serve(core))));
+        }
+    }
 }
 
 impl Cores for Threads {
@@ -36,53 +43,24 @@ impl Cores for Threads {
     }
 
     fn run(&self, region: &(dyn Fn(&mut Core<'_>) + Sync)) {
-        self.team.begin(self.n_cores);
-        let enter = |id| catch_unwind(AssertUnwindSafe(|| self.team.enter(id, region)));
-        let results: Vec<_> = thread::scope(|scope| {
-            let others: Vec<_> = (1..self.n_cores)
-                .map(|id| scope.spawn(move || enter(id)))
-                .collect();
-            let first = enter(0);
-            let others = others.into_iter().map(|t| t.join().unwrap_or_else(Err));
-            std::iter::once(first).chain(others).collect()
+        thread::scope(|scope| {
+            self.team
+                .run(self.n_cores, region, &mut || self.start(scope));
         });
-        pass_on_panics(results);
     }
 
     fn run_beside(&self, main: &mut dyn FnMut(), region: &(dyn Fn(&mut Core<'_>) + Sync)) {
-        if self.n_cores == 1 {
-            main();
-            return self.run(region);
-        }
-        self.team.begin_beside(self.n_beside());
-        let enter = |id| catch_unwind(AssertUnwindSafe(|| self.team.enter(id, region)));
-        let results: Vec<_> = thread::scope(|scope| {
-            let others: Vec<_> = (0..self.n_beside())
-                .map(|id| scope.spawn(move || enter(id)))
-                .collect();
-            let main = catch_unwind(AssertUnwindSafe(main));
-            let others = others.into_iter().map(|t| t.join().unwrap_or_else(Err));
-            let others: Vec<_> = others.collect();
-            let joined = catch_unwind(AssertUnwindSafe(|| self.team.join()));
-            std::iter::once(main)
-                .chain(others)
-                .chain([joined])
-                .collect()
+        thread::scope(|scope| {
+            let start = &mut || self.start(scope);
+            self.team.run_beside(self.n_cores, main, region, start);
         });
-        pass_on_panics(results);
-    }
-}
-
-fn pass_on_panics(results: Vec<thread::Result<()>>) {
-    if let Some(panic) = results.into_iter().find_map(Result::err) {
-        resume_unwind(panic);
     }
 }
 
 #[cfg(test)]
 mod tests {
     use super::Threads;
-    use ops::parallel::{Cores, Shared};
+    use parallel::{Cores, Shared};
     use std::panic::{AssertUnwindSafe, catch_unwind};
     use std::sync::atomic::{AtomicU32, Ordering};
     use std::time::Duration;

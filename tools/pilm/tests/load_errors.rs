@@ -6,7 +6,7 @@ use llm::model_file::ModelFile;
 use llm::source::PastEnd;
 use ops::GgmlType;
 use ops::arena::{Arena, Line};
-use ops::parallel::Serial;
+use parallel::Serial;
 use pilm::synth::{Shape, bytes};
 
 fn load(file: &[u8], megabytes: usize) -> Result<(), LoadError<PastEnd>> {

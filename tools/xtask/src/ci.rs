@@ -10,7 +10,7 @@ use std::process::Command;
 use std::time::Instant;
 
 /// Packages that the board sees. With their version: a tool depends on another `console`.
-const BOARD_PACKAGES: [&str; 11] = [
+const BOARD_PACKAGES: [&str; 12] = [
     "boot",
     "kernel",
     "pilm-console",
@@ -19,6 +19,7 @@ const BOARD_PACKAGES: [&str; 11] = [
     "lab",
     "llm",
     "ops",
+    "parallel",
     "protocol",
     "session",
     "storage",

@@ -5,7 +5,7 @@ use console::{Exit, run};
 use llm::engine::Timer;
 use llm::source::ModelSource;
 use ops::arena::Line;
-use ops::parallel::{Cores, Serial as OneCore};
+use parallel::{Cores, Serial as OneCore};
 use protocol::facts::{BoardFacts, Health};
 use session::machine::{Machine, ModelEntry};
 use std::cell::{Cell, RefCell};

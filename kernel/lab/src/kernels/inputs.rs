@@ -7,8 +7,8 @@ use ops::dispatch::{copy_floats, quantize};
 use ops::lanes::{F32x4, flat, flat_mut};
 use ops::matrix::Kernels;
 use ops::packed::GROUP;
-use ops::parallel::{Core, Cores, Shared};
 use ops::{GgmlType, Matrix};
+use parallel::{Core, Cores, Shared};
 
 /// Packed bytes that one sample reads at least, on a board and in an emulator.
 const SAMPLE_BYTES: [usize; 2] = [16 << 20, 256 << 10];

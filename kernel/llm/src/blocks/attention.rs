@@ -8,9 +8,9 @@
 use core::ops::Range;
 
 use ops::lanes::F32x4;
-use ops::parallel::{Core, Shared};
 use ops::scalar::attention::{BLOCK, KvF16, KvF32, KvI8, partial_len};
 use ops::{Matrix, dispatch};
+use parallel::{Core, Shared};
 
 use super::rotary::Rotary;
 use crate::attention_shape::Shape;

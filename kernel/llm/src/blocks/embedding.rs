@@ -1,7 +1,7 @@
 //! From token ids to the residual stream.
 
 use ops::Matrix;
-use ops::parallel::{Core, Shared};
+use parallel::{Core, Shared};
 
 use ops::lanes::F32x4;
 

@@ -3,7 +3,7 @@
 use ops::Matrix;
 use ops::dispatch::swiglu;
 use ops::lanes::F32x4;
-use ops::parallel::{Core, Shared};
+use parallel::{Core, Shared};
 
 use crate::run_state::Scratch;
 

@@ -1,7 +1,7 @@
 //! The parts that decoders are made of.
 //!
 //! Every function here is run by all cores of a region at once and divides its work by
-//! [`ops::parallel::Core`]; barriers stand in `models`, where the data flow is visible.
+//! [`parallel::Core`]; barriers stand in `models`, where the data flow is visible.
 
 pub mod attention;
 pub mod embedding;

@@ -3,7 +3,7 @@
 use ops::Matrix;
 use ops::dispatch::rms_norm;
 use ops::lanes::F32x4;
-use ops::parallel::Core;
+use parallel::Core;
 
 use super::norm::norm;
 use super::project::project;

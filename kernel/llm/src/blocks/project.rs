@@ -5,7 +5,7 @@ use core::ops::Range;
 use ops::Matrix;
 use ops::dispatch::add_assign;
 use ops::lanes::F32x4;
-use ops::parallel::{Core, Shared};
+use parallel::{Core, Shared};
 
 use crate::run_state::Scratch;
 

@@ -1,7 +1,7 @@
 //! Decoding with guesses: where the context repeats itself, one pass over the weights serves several
 //! tokens.
 
-use ops::parallel::Cores;
+use parallel::Cores;
 
 use super::{Engine, EngineError, gather};
 use crate::batch::Logits;

@@ -4,7 +4,7 @@ use alloc::vec::Vec;
 
 use ops::GgmlType;
 use ops::arena::Arena;
-use ops::parallel::Cores;
+use parallel::Cores;
 
 use super::{Engine, LoadError, LoadOptions};
 use crate::chat::ChatTemplate;

@@ -11,7 +11,7 @@ use alloc::vec::Vec;
 use ops::Matrix;
 use ops::lanes::flat;
 use ops::matrix::Kernels;
-use ops::parallel::Cores;
+use parallel::Cores;
 
 use crate::batch::{Batch, Logits};
 use crate::chat::ChatTemplate;

@@ -13,7 +13,7 @@ use alloc::vec::Vec;
 use ops::Matrix;
 use ops::arena::{Arena, OutOfMemory};
 use ops::lanes::F32x4;
-use ops::parallel::Core;
+use parallel::Core;
 
 use super::Model;
 use crate::attention_shape::Shape;

@@ -11,7 +11,7 @@ use alloc::vec::Vec;
 
 use ops::Matrix;
 use ops::lanes::F32x4;
-use ops::parallel::Core;
+use parallel::Core;
 
 use super::Architecture;
 use super::decoder::{self, Decoder, Pass};

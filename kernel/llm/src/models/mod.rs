@@ -10,7 +10,7 @@ use alloc::vec::Vec;
 
 use ops::Matrix;
 use ops::arena::{Arena, OutOfMemory};
-use ops::parallel::Core;
+use parallel::Core;
 
 use crate::batch::Batch;
 use crate::config::{Config, Error, KeyRules, architecture_name};

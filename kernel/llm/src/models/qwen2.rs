@@ -10,7 +10,7 @@ use alloc::vec::Vec;
 
 use ops::Matrix;
 use ops::lanes::F32x4;
-use ops::parallel::Core;
+use parallel::Core;
 
 use super::decoder::{self, Decoder, Pass};
 use super::{Architecture, llama};

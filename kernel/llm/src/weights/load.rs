@@ -9,7 +9,7 @@ use core::ops::Range;
 
 use ops::arena::Arena;
 use ops::matrix;
-use ops::parallel::{Cores, Private};
+use parallel::{Cores, Private};
 
 use super::chunk::Chunk;
 use super::place::Place;

@@ -14,7 +14,7 @@ use anyhow::{Context, Result};
 use console::{Board, Serial};
 use llm::engine::Timer;
 use ops::arena::Line;
-use ops::parallel::Cores;
+use parallel::Cores;
 use pilm::file_source::{FileError, FileSource};
 use pilm::threads::Threads;
 use protocol::facts::{BoardFacts, Health};

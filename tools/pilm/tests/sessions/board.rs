@@ -5,7 +5,7 @@ use console::{Serial, run};
 use llm::engine::Timer;
 use llm::source::PastEnd;
 use ops::arena::Line;
-use ops::parallel::Cores;
+use parallel::Cores;
 use pilm::threads::Threads;
 use protocol::facts::{BoardFacts, Health};
 use session::machine::{Machine, ModelEntry};
