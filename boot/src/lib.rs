@@ -20,6 +20,15 @@
 //! * [`ram`], [`device_tree`]: which RAM there is
 //! * `cache`, `wait`, `cpu`, `hint`, [`pmu`]: instructions with a meaning
 //!
+//! ```
+//! use boot::ram;
+//!
+//! // Without a device tree, a board of 4 GB (revision c03111): what the VideoCore leaves, and the rest below the
+//! // peripherals.
+//! let usable = ram::from_mailbox(0..0x3b40_0000, Some(0xc0_3111));
+//! assert!(usable.iter().eq([0..0x3b40_0000, ram::LOW_END..ram::PERIPHERALS_START]));
+//! ```
+//!
 //! **Resources**: Arm Architecture Reference Manual; Cortex-A72 manual (100095); the Raspberry Pi
 //! firmware's `armstub8.S` for the state at entry.
 

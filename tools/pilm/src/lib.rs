@@ -11,6 +11,19 @@
 //! * [`decoder`]: what comparisons need of either
 //! * [`parity`], [`metrics`], [`npy`]: comparison with the stored results of another implementation
 //! * [`perplexity`]: perplexity on a text, distance from a base run
+//!
+//! ```
+//! use ops::GgmlType;
+//! use pilm::{dequantize::dequantize, quantize::quantize};
+//!
+//! let weights: Vec<f32> = (-16..16).map(|i| i as f32 / 16.0).collect();
+//! let mut block = Vec::new();
+//! assert!(quantize(GgmlType::Q8_0, &weights, &mut block));
+//! assert_eq!(block.len(), 34);
+//! let back = dequantize(GgmlType::Q8_0, &block).expect("a type with a decoder");
+//! // Half a step of the block's scale, and the scale's own rounding.
+//! assert!(back.iter().zip(&weights).all(|(b, w)| (b - w).abs() < 1.0 / 250.0));
+//! ```
 
 #![forbid(unsafe_code)]
 

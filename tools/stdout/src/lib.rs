@@ -2,6 +2,21 @@
 //!
 //! `println!` panics then. [`line!`] and [`text!`] give an error instead, so that everything on the way
 //! out is cleaned up, and [`exit_code`] ends the program without a word.
+//!
+//! ```
+//! use std::process::ExitCode;
+//!
+//! fn run() -> anyhow::Result<()> {
+//!     for n in 0..3 {
+//!         stdout::line!("{n}")?;
+//!     }
+//!     Ok(())
+//! }
+//!
+//! fn main() -> ExitCode {
+//!     stdout::exit_code("count", run())
+//! }
+//! ```
 
 #![forbid(unsafe_code)]
 
