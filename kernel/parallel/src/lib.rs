@@ -55,6 +55,8 @@ mod sync;
 mod team;
 
 #[cfg(all(loom, test))]
+extern crate std;
+#[cfg(all(loom, test))]
 mod tests;
 
 pub use member::Core;

@@ -1,14 +1,12 @@
-//! loom's models: every order in which 2 and 3 cores may run and see each other's writes, up to a number of preemptions.
+//! loom's models: every order in which 2 and 3 cores may run and see each other's writes, within bounds.
 //!
-//! Bounded: up to three preemptions for 2 cores, and one or two for 3; a model of 3 cores without a bound takes hours.
-//! After [`MAX_WAITS`] turns of waiting loops an execution is run to its end, and no other order of its rest. The values of a
-//! buffer are loom's cells: two slices that overlap fail a model even when nothing is written.
+//! The bounds: up to three preemptions for 2 cores, and one or two for 3; a model of 3 cores without a bound takes hours.
+//! After [`MAX_WAITS`] turns of waiting loops an execution is run to its end, without other orders of its rest. The
+//! values of a buffer are loom's cells: two slices that overlap fail a model even when nothing is written.
 //!
 //! ```sh
 //! RUSTFLAGS="--cfg loom" cargo test -p parallel --lib --target-dir target/loom
 //! ```
-
-extern crate std;
 
 mod claims;
 mod pools;
@@ -88,8 +86,8 @@ std::thread_local! {
     static N_WAITS: Cell<usize> = const { Cell::new(0) };
 }
 
-/// A turn of a waiting loop. An execution that has many goes on in the one way that loom takes first: two cores could wait
-/// for a third in turn for ever.
+/// A turn of a waiting loop. An execution that has many goes on in the one way that loom takes first: two cores could
+/// wait for a third in turn for ever.
 fn relax() {
     N_WAITS.set(N_WAITS.get() + 1);
     if N_WAITS.get() == MAX_WAITS {
