@@ -8,7 +8,7 @@
 //! * [`Core`]: one core inside a region: its share of the work, its claims, its barrier
 //! * [`Shared`], [`Private`]: a buffer for all cores, and one in pieces, a piece a core; [`Own`] holds a piece
 //! * `barrier`, `claim`, `region`: the meeting point, a buffer's record of its use, the list of running regions
-//! * `sync`: atomics, or loom's in the models (`models`)
+//! * `sync`: atomics, or loom's in its models (`tests`)
 //!
 //! What makes the safe functions sound, whatever the closure does:
 //!
@@ -55,7 +55,9 @@ mod sync;
 mod team;
 
 #[cfg(all(loom, test))]
-mod models;
+extern crate std;
+#[cfg(all(loom, test))]
+mod tests;
 
 pub use member::Core;
 pub use private::{Own, Private};

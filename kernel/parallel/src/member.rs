@@ -105,8 +105,8 @@ impl<'r> Core<'r> {
             }),
         );
         let items = self.share(n_items, turn);
-        // SAFETY: in bounds by the assertion. All cores of the region cut `shared` by the same numbers until the barrier
-        // that ends this borrow, each once, or its record refuses; so shares of different cores are disjoint.
+        // SAFETY: in bounds by the assertion. Until the barrier that ends this borrow, all cores of the region cut
+        // `shared` by the same numbers, each once, or its record refuses; shares of different cores are disjoint.
         let values = unsafe {
             slice::from_raw_parts_mut(shared.start.add(items.start * unit), items.len() * unit)
         };

@@ -63,8 +63,8 @@ impl Team {
         }
     }
 
-    /// Runs `region` on the cores `0..n`, of which the caller is core 0, and returns when all have left it. `call` makes
-    /// the others [`serve`](Team::serve).
+    /// Runs `region` on the cores `0..n`, of which the caller is core 0, and returns when all have left it. `call`
+    /// makes the others [`serve`](Team::serve).
     ///
     /// # Panics
     /// When `n` is 0 or above [`MAX_CORES`], a region panics or has panicked before, or one is running.

@@ -1,5 +1,5 @@
-//! Seeded schedules of real threads: claims that agree never panic, and a wrong one does, before two cores hold what one
-//! of them may write.
+//! Seeded schedules of real threads: claims that agree never panic, and a wrong one does, before two cores hold what
+//! one of them may write.
 
 mod threads;
 

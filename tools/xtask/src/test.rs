@@ -19,8 +19,8 @@ pub fn test() -> Result<()> {
     )
 }
 
-/// Every order in which 2 and 3 cores may run, with loom's atomics: an output directory of its own, as every crate is built
-/// with the flag.
+/// Every order in which 2 and 3 cores may run, with loom's atomics. An output directory of its own: every crate is
+/// built with the flag.
 fn models() -> Command {
     let mut command = cargo();
     command
