@@ -33,6 +33,10 @@ enum ShapeArg {
     SmolLm2_360M,
     #[value(name = "qwen2.5-0.5b")]
     Qwen2_5_0_5B,
+    #[value(name = "qwen3-0.6b")]
+    Qwen3_0_6B,
+    #[value(name = "qwen3-1.7b")]
+    Qwen3_1_7B,
     #[value(name = "tinyllama-1.1b")]
     TinyLlama1_1B,
     LlamaTied,
@@ -41,6 +45,9 @@ enum ShapeArg {
     LlamaWide,
     LlamaSentencePiece,
     Qwen2,
+    Qwen3Tied,
+    Qwen3Untied,
+    Qwen3Wide,
 }
 
 impl ShapeArg {
@@ -49,6 +56,8 @@ impl ShapeArg {
             ShapeArg::SmolLm2_135M => Shape::smollm2_135m(),
             ShapeArg::SmolLm2_360M => Shape::smollm2_360m(),
             ShapeArg::Qwen2_5_0_5B => Shape::qwen2_5_0_5b(),
+            ShapeArg::Qwen3_0_6B => Shape::qwen3_0_6b(),
+            ShapeArg::Qwen3_1_7B => Shape::qwen3_1_7b(),
             ShapeArg::TinyLlama1_1B => Shape::tinyllama_1_1b(),
             ShapeArg::LlamaTied => Shape::llama_tied(),
             ShapeArg::LlamaUntied => Shape::llama_untied(),
@@ -56,6 +65,9 @@ impl ShapeArg {
             ShapeArg::LlamaWide => Shape::llama_wide(),
             ShapeArg::LlamaSentencePiece => Shape::llama_sentence_piece(),
             ShapeArg::Qwen2 => Shape::qwen2(),
+            ShapeArg::Qwen3Tied => Shape::qwen3_tied(),
+            ShapeArg::Qwen3Untied => Shape::qwen3_untied(),
+            ShapeArg::Qwen3Wide => Shape::qwen3_wide(),
         }
     }
 }

@@ -1,8 +1,8 @@
 //! A Hugging Face directory as a GGUF file.
 //!
 //! Reads `config.json`, the safetensors files and `tokenizer.json`, with `tokenizer_config.json`,
-//! `generation_config.json` and `chat_template.jinja` where they exist. Two decoders are known:
-//! `LlamaForCausalLM` and `Qwen2ForCausalLM`.
+//! `generation_config.json` and `chat_template.jinja` where they exist. Three decoders are known:
+//! `LlamaForCausalLM`, `Qwen2ForCausalLM` and `Qwen3ForCausalLM`.
 //!
 //! Llama's rotary pairs are half-split in a checkpoint and interleaved in a GGUF file, so the rows
 //! of its q and k are reordered; everything else is renamed and re-encoded.
@@ -144,7 +144,7 @@ pub enum Error {
     File { path: PathBuf, what: String },
     /// A key of `config.json` is missing or of another type.
     Key { key: &'static str },
-    /// A model that is none of the two decoders.
+    /// A model that is none of the three decoders.
     Unsupported { what: String },
     /// A tensor of the decoder is missing.
     MissingTensor { name: String },
@@ -173,7 +173,7 @@ impl fmt::Display for Error {
             Error::Key { key } => write!(f, "config.json: {key} is missing or of another type"),
             Error::Unsupported { what } => write!(
                 f,
-                "config.json: {what} is not supported; LlamaForCausalLM and Qwen2ForCausalLM are"
+                "config.json: {what} is not supported; LlamaForCausalLM, Qwen2ForCausalLM and Qwen3ForCausalLM are"
             ),
             Error::MissingTensor { name } => write!(f, "the checkpoint has no tensor {name}"),
             Error::UnknownTensor { name } => {
