@@ -112,12 +112,12 @@ impl<'e> Seat<'e> {
                 content: question,
             };
             return match self.system_message(system) {
-                Some(system) => template.render(self.model.tokenizer(), &[system, question]),
-                None => template.render(self.model.tokenizer(), &[question]),
+                Some(system) => template.render(self.model.tokenizer(), &[system, question], false),
+                None => template.render(self.model.tokenizer(), &[question], false),
             };
         }
         let mut prompt = self.conversation.clone();
-        prompt.extend(template.render_follow_up(self.model.tokenizer(), question));
+        prompt.extend(template.render_follow_up(self.model.tokenizer(), question, false));
         prompt
     }
 
@@ -146,7 +146,7 @@ impl<'e> Seat<'e> {
         match rendered.last() {
             None => Err(ChatError::NoMessages),
             Some(message) if message.role != Role::User => Err(ChatError::NotUserLast),
-            Some(_) => Ok(template.render(self.model.tokenizer(), &rendered)),
+            Some(_) => Ok(template.render(self.model.tokenizer(), &rendered, false)),
         }
     }
 
