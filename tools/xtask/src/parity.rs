@@ -178,7 +178,7 @@ fn origin(environment: Option<&Environment>) -> String {
 const FIXTURES: &str = "\
 ## Tiny models, every position
 
-Seeded models with grouped heads, wide heads, tied and untied output, biases. F32 weights with f32
+Seeded models with grouped heads, wide heads, normed heads, tied and untied output, biases. F32 weights with f32
 keys and values must agree within 1e-4 at every position, with no other argmax; Q8_0 must reach a
 cosine of 0.995 over all positions of the two telling sequences.
 
