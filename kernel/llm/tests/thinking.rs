@@ -3,7 +3,7 @@
 mod support;
 
 use llm::chat::{ChatTemplate, Message, Role, Thinking};
-use llm::tokenizer::Tokenizer;
+use llm::tokenizer::{TokenId, Tokenizer};
 
 const CHAT_ML: &str = include_str!("templates/chatml.jinja");
 const QWEN3: &str = include_str!("templates/qwen3.jinja");
@@ -65,29 +65,26 @@ fn a_follow_up_goes_on_without_what_was_thought() {
 }
 
 #[test]
-fn only_the_last_turn_of_a_format_that_thinks_is_forgotten() {
+fn only_an_answer_in_a_format_that_thinks_is_forgotten() {
     let tokenizer = qwen3();
-    let said = "<think>x</think>\n\nyes";
     let plain = ChatTemplate::detect(CHAT_ML);
     let thinks = ChatTemplate::detect(QWEN3);
-    let mut ids = plain.render(&tokenizer, &[say(Role::User, said)], true);
-    let user = ids.clone();
-    plain.forget_thinking(&tokenizer, &mut ids);
-    assert_eq!(ids, user);
-    // A turn of the user's stays as it is, be it the last or one before.
-    ids.truncate(
-        ids.iter()
-            .rposition(|id| tokenizer.is_control(*id))
-            .unwrap(),
-    );
-    let user = ids.clone();
-    thinks.forget_thinking(&tokenizer, &mut ids);
-    assert_eq!(ids, user);
-    ids = thinks.render(&tokenizer, &[say(Role::User, said)], true);
-    let question = ids.clone();
-    ids.extend(tokenizer.encode(said, true));
-    thinks.forget_thinking(&tokenizer, &mut ids);
-    assert_eq!(ids, [question, tokenizer.encode("yes", true)].concat());
+    let said = "This is said, not thought:<think>x</think>\n\nyes";
+    let question = plain.render(&tokenizer, &[say(Role::User, said)], true);
+    let answered = [question.clone(), tokenizer.encode(said, true)].concat();
+    let after = |chat: &ChatTemplate, ids: &[TokenId]| {
+        let mut ids = ids.to_vec();
+        chat.forget_thinking(&tokenizer, &mut ids);
+        ids
+    };
+    assert_eq!(after(&plain, &answered), answered);
+    let kept = [question.clone(), tokenizer.encode("yes", true)].concat();
+    assert_eq!(after(&thinks, &answered), kept);
+    // Nor is what the user has said, whose turn is the last without the beginning of the answer's.
+    let is_control = |id: &TokenId| tokenizer.is_control(*id);
+    let users = &question[..question.iter().rposition(is_control).unwrap()];
+    assert_eq!(after(&thinks, users), users);
+    assert_eq!(after(&thinks, &[]), []);
 }
 
 #[test]
