@@ -40,16 +40,15 @@ impl Heads<'_> {
         room: &mut [F32x4],
         out: &mut [F32x4],
     ) {
-        let position = self.shape.pos + t;
-        match norm {
-            None => self
-                .rotary
-                .apply(panel, self.shape.n, t, position, scale, out),
+        let (n, position) = (self.shape.n, self.shape.pos + t);
+        let (panel, n, t) = match norm {
+            None => (panel, n, t),
             Some((weight, eps)) => {
-                dispatch::rms_norm(panel, self.shape.n, t, weight, eps, room);
-                self.rotary.apply(room, 1, 0, position, scale, out);
+                dispatch::rms_norm(panel, n, t, weight, eps, room);
+                (&*room, 1, 0)
             }
-        }
+        };
+        self.rotary.apply(panel, n, t, position, scale, out);
     }
 }
 
