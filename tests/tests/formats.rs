@@ -48,7 +48,7 @@ fn qwen2_wide() -> Shape {
 
 fn of_every_type() -> Vec<Model> {
     let mut models = Vec::new();
-    for shape in [Shape::llama_wide(), qwen2_wide()] {
+    for shape in [Shape::llama_wide(), qwen2_wide(), Shape::qwen3_wide()] {
         let architecture = shape.architecture.name();
         for ggml_type in TYPES {
             models.push(Model {

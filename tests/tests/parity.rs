@@ -25,6 +25,8 @@ fn models() -> Vec<Model> {
         (Shape::llama_tied(), GgmlType::F32),
         (Shape::llama_untied(), GgmlType::F16),
         (Shape::qwen2(), GgmlType::Q8_0),
+        (Shape::qwen3_tied(), GgmlType::Q8_0),
+        (Shape::qwen3_untied(), GgmlType::F16),
     ];
     shapes
         .into_iter()

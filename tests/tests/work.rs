@@ -42,7 +42,8 @@ fn decode(pi: &mut Session, n_cores: usize) -> Vec<CoreWork> {
 
 #[test]
 fn weights_are_read_once_and_cores_share_evenly() {
-    for shape in [even(Shape::llama_tied()), even(Shape::qwen2())] {
+    let shapes = [Shape::llama_tied(), Shape::qwen2(), Shape::qwen3_tied()];
+    for shape in shapes.map(even) {
         let model = synth::bytes(&shape, GgmlType::Q8_0);
         let gguf = Gguf::parse(&model, model.len() as u64).unwrap();
         let matrices = gguf.tensors().filter(|tensor| tensor.dims.len() == 2);

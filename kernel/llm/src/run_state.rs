@@ -71,6 +71,8 @@ impl<'a> RunState<'a> {
             .dim
             .max(config.hidden_dim)
             .max(q_dim)
+            // A key beside its normed head.
+            .max(2 * config.head_dim)
             .next_multiple_of(64);
         let tiles = batch.div_ceil(TILE);
         let mut panel = |len: usize, n: usize| -> Result<_, OutOfMemory> {

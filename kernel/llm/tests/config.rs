@@ -33,7 +33,7 @@ fn refusal(builder: &Builder) -> String {
 
 #[test]
 fn every_value_comes_from_its_key() {
-    for name in ["llama", "qwen2"] {
+    for name in ["llama", "qwen2", "qwen3"] {
         let config = config(&keys(name)).unwrap();
         let expected = Config {
             architecture: name,
@@ -133,7 +133,7 @@ fn other_models_are_refused_by_name() {
     };
     says(
         keys("gemma2"),
-        "architecture \"gemma2\" is not supported; use a model of one of: llama, qwen2",
+        "architecture \"gemma2\" is not supported; use a model of one of: llama, qwen2, qwen3",
     );
     says(
         keys("llama").u32("llama.expert_count", 8),

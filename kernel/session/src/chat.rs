@@ -6,6 +6,7 @@ use alloc::vec::Vec;
 use llm::chat::{self, Family, Role};
 use llm::engine::Engine;
 use llm::tokenizer::TokenId;
+use protocol::Settings;
 use protocol::event::{Error, ErrorCode};
 use protocol::facts::ModelFacts;
 use protocol::request::Message;
@@ -35,19 +36,20 @@ impl Seat<'_> {
     }
 
     /// The whole prompt for the conversation's next question.
-    pub fn ask(&self, question: &str, system: Option<&str>) -> Vec<TokenId> {
+    pub fn ask(&self, question: &str, settings: &Settings) -> Vec<TokenId> {
         let (template, tokenizer) = (self.engine.chat(), self.engine.tokenizer());
         if self.conversation.is_empty() {
             let question = chat::Message {
                 role: Role::User,
                 content: question,
             };
-            let system = self.system_message(system);
+            let system = self.system_message(settings.system.as_deref());
             let messages: Vec<_> = system.into_iter().chain([question]).collect();
-            return template.render(tokenizer, &messages);
+            return template.render(tokenizer, &messages, settings.think);
         }
         let mut prompt = self.conversation.clone();
-        prompt.extend(template.render_follow_up(tokenizer, question));
+        template.forget_thinking(tokenizer, &mut prompt);
+        prompt.extend(template.render_follow_up(tokenizer, question, settings.think));
         prompt
     }
 
@@ -58,7 +60,7 @@ impl Seat<'_> {
     pub fn render(
         &self,
         messages: &[Message],
-        system: Option<&str>,
+        settings: &Settings,
     ) -> Result<Vec<TokenId>, Error<'static>> {
         let template = self.engine.chat();
         let bad_value = |message: String| Err(Error::new(ErrorCode::BadValue, message));
@@ -75,7 +77,7 @@ impl Seat<'_> {
                 ));
             };
             if rendered.is_empty() && known != Role::System {
-                rendered.extend(self.system_message(system));
+                rendered.extend(self.system_message(settings.system.as_deref()));
             }
             rendered.push(chat::Message {
                 role: known,
@@ -87,7 +89,7 @@ impl Seat<'_> {
             Some(message) if message.role != Role::User => {
                 bad_value(String::from("the last message must be the user's"))
             }
-            Some(_) => Ok(template.render(self.engine.tokenizer(), &rendered)),
+            Some(_) => Ok(template.render(self.engine.tokenizer(), &rendered, settings.think)),
         }
     }
 

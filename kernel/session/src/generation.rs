@@ -96,7 +96,7 @@ impl Generation {
             },
         );
         plan.prompt.iter().for_each(|&id| sampler.accept(id));
-        let text = TokenText::new(plan.is_chat && tokenizer.has_leading_space());
+        let text = TokenText::new(plan.is_chat && tokenizer.has_leading_space(), tokenizer);
         let context_len = engine.context_len();
         let reused_tokens = engine.reuse(&plan.prompt);
         if plan.counts {

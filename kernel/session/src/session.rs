@@ -330,23 +330,20 @@ impl<'s, 'm, M: Machine> Session<'s, 'm, M> {
                             role: String::from("user"),
                             content: text.into(),
                         }];
-                        (
-                            seat.render(&question, self.kept.settings.system.as_deref())?,
-                            true,
-                        )
+                        (seat.render(&question, &self.kept.settings)?, true)
                     }
                 };
                 return self.generate(prompt, is_chat, &sampling, logits);
             }
             Op::Chat(chat, sampling, logits) => {
                 let seat = self.seat.as_ref().ok_or_else(no_model)?;
-                let prompt = seat.render(&chat.messages, self.kept.settings.system.as_deref())?;
+                let prompt = seat.render(&chat.messages, &self.kept.settings)?;
                 return self.generate(prompt, true, &sampling, logits);
             }
             Op::Ask(ask) => {
                 let seat = self.seat.as_ref().ok_or_else(no_model)?;
                 let plan = Plan {
-                    prompt: seat.ask(&ask.text, self.kept.settings.system.as_deref()),
+                    prompt: seat.ask(&ask.text, &self.kept.settings),
                     seed: 0,
                     ignore_eos: false,
                     is_chat: true,

@@ -2,6 +2,7 @@
 
 use crate::outbox::Outbox;
 use crate::utf8::Utf8Stream;
+use llm::chat::Thinking;
 use llm::tokenizer::{TokenId, Tokenizer};
 
 /// Turns tokens into whole characters.
@@ -9,19 +10,23 @@ pub(crate) struct TokenText {
     stream: Utf8Stream,
     /// Whether the next token's leading space is the tokenizer's and not the answer's.
     trim: bool,
+    thinking: Thinking,
 }
 
 impl TokenText {
-    pub fn new(trim: bool) -> Self {
+    /// At the beginning of an answer; `trim` takes a leading space off.
+    pub fn new(trim: bool, tokenizer: &Tokenizer) -> Self {
         Self {
             stream: Utf8Stream::new(),
             trim,
+            thinking: Thinking::new(tokenizer),
         }
     }
 
     /// Passes a token on. Control tokens have a name but no text.
     pub fn pass_on(&mut self, id: TokenId, tokenizer: &Tokenizer, out: &mut Outbox) {
-        out.token(id.0, false, |text| {
+        let is_thinking = self.thinking.is_thinking(id);
+        out.token(id.0, is_thinking, |text| {
             if tokenizer.is_control(id) {
                 return;
             }

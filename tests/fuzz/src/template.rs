@@ -21,7 +21,7 @@ pub fn check(data: &[u8]) {
             content: said[2],
         },
     ];
-    let text = chat.render_text(&messages, "<bos>", "<eos>");
+    let text = chat.render_text(&messages, "<bos>", "<eos>", false);
     let mut from = 0;
     for words in said {
         let at = text[from..]

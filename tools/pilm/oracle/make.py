@@ -17,7 +17,8 @@ import numpy as np
 import torch
 from safetensors.torch import save_file
 from tokenizers import Tokenizer, decoders, models, normalizers, pre_tokenizers, trainers
-from transformers import LlamaConfig, LlamaForCausalLM, Qwen2Config, Qwen2ForCausalLM
+from transformers import (LlamaConfig, LlamaForCausalLM, Qwen2Config, Qwen2ForCausalLM, Qwen3Config,
+                          Qwen3ForCausalLM)
 
 torch.set_grad_enabled(False)
 
@@ -28,7 +29,8 @@ QWEN_SPLIT = (
 CONTROL = ["<|endoftext|>", "<|im_start|>", "<|im_end|>"]
 CORPUS = pathlib.Path(__file__).parent.parent / "src" / "synth" / "corpus.txt"
 
-# Shapes that differ where mistakes hide: grouped heads, a head wider than usual, tied or not.
+# Shapes that differ where mistakes hide: grouped heads, a head wider than usual, heads that together are
+# wider or narrower than the model, tied or not.
 SHAPES = {
     "llama-tied": dict(hidden_size=96, intermediate_size=160, num_hidden_layers=3,
                        num_attention_heads=4, num_key_value_heads=2, tie_word_embeddings=True),
@@ -39,6 +41,10 @@ SHAPES = {
                             tie_word_embeddings=True),
     "qwen2-tied": dict(hidden_size=96, intermediate_size=160, num_hidden_layers=3,
                        num_attention_heads=4, num_key_value_heads=2, tie_word_embeddings=True),
+    "qwen3-tied": dict(hidden_size=96, intermediate_size=160, num_hidden_layers=3, head_dim=32,
+                       num_attention_heads=4, num_key_value_heads=2, tie_word_embeddings=True),
+    "qwen3-untied": dict(hidden_size=128, intermediate_size=192, num_hidden_layers=3, head_dim=24,
+                         num_attention_heads=4, num_key_value_heads=2, tie_word_embeddings=False),
 }
 LENGTHS = {"short8": 8, "mid33": 33, "long128": 128, "repeat40": 40}
 
@@ -78,6 +84,8 @@ def tiny_model(name, seed):
                   rope_parameters={"rope_type": "default", "rope_theta": 100000.0})
     if name.startswith("qwen2"):
         model = Qwen2ForCausalLM(Qwen2Config(rms_norm_eps=1e-6, **common))
+    elif name.startswith("qwen3"):
+        model = Qwen3ForCausalLM(Qwen3Config(rms_norm_eps=1e-6, **common))
     else:
         model = LlamaForCausalLM(LlamaConfig(rms_norm_eps=1e-5, **common))
     generator = torch.Generator().manual_seed(seed)
@@ -87,13 +95,16 @@ def tiny_model(name, seed):
         parameter.copy_(mean + deviation * values)
 
     dim = model.config.hidden_size
-    embedding = 0.02 if name.startswith("qwen2") else 0.05
+    # Small where epsilon is, so that a wrong one shows.
+    embedding = {"qwen2": 0.02, "qwen3": 0.01}.get(name[:5], 0.05)
     for key, p in model.named_parameters():
         fan_in = p.shape[-1]
         if "embed_tokens" in key or "lm_head" in key:
             normal(p, 0.0, embedding)
         elif key == "model.norm.weight":
             normal(p, 2.2 / (embedding * dim**0.5), 0.55 / (embedding * dim**0.5))
+        elif "q_norm" in key or "k_norm" in key:
+            normal(p, 1.3, 0.3)
         elif "norm" in key:
             normal(p, 1.0, 0.25)
         elif key.endswith("bias"):
@@ -123,7 +134,7 @@ def mistaken(model, mistake):
     wrong = type(model)(config).float().eval()
     wrong.load_state_dict(model.state_dict())
     heads, kv_heads = config.num_attention_heads, config.num_key_value_heads
-    head_dim = config.hidden_size // heads
+    head_dim = getattr(config, "head_dim", None) or config.hidden_size // heads
     for layer in wrong.model.layers:
         attention = layer.self_attn
         if mistake == "qk_rope_layout_interleaved_bug":
@@ -132,6 +143,10 @@ def mistaken(model, mistake):
             for projection in (attention.q_proj, attention.k_proj):
                 for p in projection.parameters():
                     p.copy_(per_head(p.clone(), head_dim)[:, order].reshape(p.shape))
+            for norm in ("q_norm", "k_norm"):
+                if hasattr(attention, norm):
+                    p = getattr(attention, norm).weight
+                    p.copy_(p.clone()[order])
         if mistake == "gqa_tile_instead_of_repeat_bug":
             # Slot s is served by KV head s // group; the head put there wants s' % kv_heads.
             if kv_heads == 1 or kv_heads == heads:

@@ -5,10 +5,12 @@
 //!
 //! ```text
 //! h_0     = E[token]
-//! a_l     = h_l + W_o · Attention(RoPE(W_q n + b_q), RoPE(W_k n + b_k), W_v n + b_v),  n = RMSNorm(h_l)
+//! q, k, v = N_q(W_q n + b_q), N_k(W_k n + b_k), W_v n + b_v,                           n = RMSNorm(h_l)
+//! a_l     = h_l + W_o · Attention(RoPE(q), RoPE(k), v)
 //! h_{l+1} = a_l + W_down · (SiLU(W_gate m) ⊙ W_up m),                                  m = RMSNorm(a_l)
 //! logits  = W_out · RMSNorm(h_L)
 //! ```
+//! Biases b and norms of each head N are there where the file has them.
 //!
 //! Resources: Touvron et al. 2023, arXiv:2302.13971 (decoder); Su et al. 2021, arXiv:2104.09864
 //! (RoPE); Ainslie et al. 2023, arXiv:2305.13245 (grouped queries); Zhang, Sennrich 2019,
@@ -36,7 +38,7 @@ pub struct Reference {
 }
 
 impl Reference {
-    /// Reads a `llama` or `qwen2` model whole.
+    /// Reads a `llama`, `qwen2` or `qwen3` model whole.
     ///
     /// # Errors
     /// A file that is no sound GGUF, lacks a key or a tensor, or has a type without a decoder.
@@ -47,7 +49,7 @@ impl Reference {
         let arch = gguf.str("general.architecture")?;
         let half_split = match arch {
             "llama" => false,
-            "qwen2" => true,
+            "qwen2" | "qwen3" => true,
             other => return Err(Error::Architecture(other.to_owned())),
         };
         let key = |part: &str| format!("{arch}.{part}");
@@ -139,8 +141,8 @@ impl Reference {
         let mut values = Vec::new();
         for (pos, row) in h.iter().enumerate() {
             let n = self.rms_norm(&name("attn_norm.weight"), row);
-            queries.push(self.rotated(self.linear(l, "attn_q", &n), pos));
-            keys.push(self.rotated(self.linear(l, "attn_k", &n), pos));
+            queries.push(self.rotated(self.heads(l, "attn_q", &n), pos));
+            keys.push(self.rotated(self.heads(l, "attn_k", &n), pos));
             values.push(self.linear(l, "attn_v", &n));
         }
         let d = self.head_dim;
@@ -200,6 +202,18 @@ impl Reference {
         y
     }
 
+    /// Queries or keys, each head normed where the file has weights for it.
+    fn heads(&self, l: usize, part: &str, n: &[f64]) -> Vec<f64> {
+        let x = self.linear(l, part, n);
+        let weight = format!("blk.{l}.{part}_norm.weight");
+        if !self.tensors.contains_key(&weight) {
+            return x;
+        }
+        x.chunks_exact(self.head_dim)
+            .flat_map(|head| self.rms_norm(&weight, head))
+            .collect()
+    }
+
     fn times(&self, weight: &str, x: &[f64]) -> Vec<f64> {
         self.tensor(weight)
             .chunks_exact(x.len())
@@ -254,8 +268,8 @@ pub enum Error {
     /// The source could not be read, or its header is unsound.
     #[error(transparent)]
     Source(Box<dyn std::error::Error + Send + Sync>),
-    /// Another architecture than `llama` and `qwen2`.
-    #[error("architecture {0}: the reference has llama and qwen2")]
+    /// Another architecture than `llama`, `qwen2` and `qwen3`.
+    #[error("architecture {0}: the reference has llama, qwen2 and qwen3")]
     Architecture(String),
     /// A tensor, by name, has a type without a decoder.
     #[error("tensor {0} has a type that cannot be read")]

@@ -9,7 +9,7 @@ use pilm::convert::{Source, convert};
 use pilm::editable::{Editable, Tensor};
 use pilm::gguf_writer::Value;
 use pilm::requantize::Target;
-use pilm::synth::{Architecture, Shape, bytes};
+use pilm::synth::{Architecture, Shape, THINKING, bytes};
 use serde_json::{Value as Json, json};
 
 /// A directory that is removed when the test ends.
@@ -44,6 +44,8 @@ fn hf_name(name: &str) -> String {
     let part = match part {
         "attn_norm" => "input_layernorm",
         "ffn_norm" => "post_attention_layernorm",
+        "attn_q_norm" => "self_attn.q_norm",
+        "attn_k_norm" => "self_attn.k_norm",
         "attn_q" => "self_attn.q_proj",
         "attn_k" => "self_attn.k_proj",
         "attn_v" => "self_attn.v_proj",
@@ -114,6 +116,7 @@ fn write_directory(dir: &Path, shape: &Shape, model: &Editable, sharded: bool) {
     let class = match shape.architecture {
         Architecture::Llama => "LlamaForCausalLM",
         Architecture::Qwen2 => "Qwen2ForCausalLM",
+        Architecture::Qwen3 => "Qwen3ForCausalLM",
     };
     let config = json!({
         "architectures": [class], "hidden_act": "silu", "hidden_size": shape.dim,
@@ -152,15 +155,16 @@ fn tokenizer(shape: &Shape, model: &Editable) -> Json {
         .iter()
         .enumerate()
         .map(|(id, token)| (token.clone(), id));
-    let (added, vocab): (Vec<_>, Vec<_>) = ids.partition(|(token, _)| token.starts_with("<|"));
+    let (added, vocab): (Vec<_>, Vec<_>) =
+        ids.partition(|(token, _)| token.starts_with("<|") || THINKING.contains(&token.as_str()));
     let added: Vec<Json> = added
         .into_iter()
-        .map(|(content, id)| json!({ "id": id, "content": content, "special": true }))
+        .map(|(content, id)| json!({ "id": id, "content": content, "special": content.starts_with("<|") }))
         .collect();
     let byte_level = json!({ "type": "ByteLevel" });
     let split = match shape.architecture {
         Architecture::Llama => json!({ "type": "Digits", "individual_digits": true }),
-        Architecture::Qwen2 => json!({ "type": "Split", "pattern": { "Regex":
+        Architecture::Qwen2 | Architecture::Qwen3 => json!({ "type": "Split", "pattern": { "Regex":
             "(?i:'s|'t|'re|'ve|'m|'ll|'d)|[^\\r\\n\\p{L}\\p{N}]?\\p{L}+|\\p{N}|\\s+" } }),
     };
     let vocab: BTreeMap<String, usize> = vocab.into_iter().collect();
@@ -239,6 +243,16 @@ fn llama_untied_in_two_files() {
 #[test]
 fn qwen2_in_one_file() {
     round_trip(&Shape::qwen2(), false);
+}
+
+#[test]
+fn qwen3_in_one_file() {
+    round_trip(&Shape::qwen3_tied(), false);
+}
+
+#[test]
+fn qwen3_untied_in_two_files() {
+    round_trip(&Shape::qwen3_untied(), true);
 }
 
 #[test]

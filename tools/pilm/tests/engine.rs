@@ -82,6 +82,25 @@ fn f32_weights_give_the_references_logits() {
     }
 }
 
+/// A key stands beside its normed head in a buffer that nothing else here makes so long.
+#[test]
+fn one_head_may_be_wider_than_everything_else() {
+    for shape in [Shape::llama_tied(), Shape::qwen3_tied()] {
+        let shape = Shape {
+            hidden_dim: 64,
+            n_heads: 1,
+            n_kv_heads: 1,
+            head_dim: 128,
+            ..shape
+        };
+        let file = bytes(&shape, GgmlType::F32);
+        let ids = ids(&shape);
+        let found = logits_of(&file, &ids, 1, &options());
+        let difference = max_difference(&found, &reference_logits(&file, &ids));
+        assert!(difference < 1e-4, "{}: {difference:e}", shape.name);
+    }
+}
+
 #[test]
 fn f16_weights_give_the_references_logits_of_the_same_weights() {
     let options = LoadOptions {

@@ -70,12 +70,13 @@ fn crc32c(bytes: &[u8]) -> u32 {
     crc.value()
 }
 
-/// Models of several types: of blocks of 32 and of 256, of floats, with vectors and biases between.
+/// Models of several types: of blocks of 32 and of 256, of floats, with vectors, biases and norms of heads between.
 fn models() -> Vec<Vec<u8>> {
     let mixed = write_mixed(&Shape::llama_wide(), &q4_k_m, Vec::new(), &mut |_, _| ()).unwrap();
     vec![
         bytes(&Shape::llama_tied(), GgmlType::Q8_0),
         bytes(&Shape::qwen2(), GgmlType::Q4_1),
+        bytes(&Shape::qwen3_tied(), GgmlType::Q5_0),
         bytes(&Shape::llama_untied(), GgmlType::F16),
         mixed,
     ]

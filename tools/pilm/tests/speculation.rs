@@ -83,7 +83,11 @@ fn ids_and_logits_are_those_of_plain_decoding() {
         shortest: 1,
         ..Lookup::default()
     };
-    for shape in [Shape::llama_grouped(), Shape::qwen2()] {
+    for shape in [
+        Shape::llama_grouped(),
+        Shape::qwen2(),
+        Shape::qwen3_untied(),
+    ] {
         with_engine(&shape, |engine, threads| {
             for (kernels, n) in (0..N_PROMPTS)
                 .map(|n| (Kernels::Tuned, n))

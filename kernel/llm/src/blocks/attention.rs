@@ -12,41 +12,74 @@ use ops::scalar::attention::{BLOCK, KvF16, KvF32, KvI8, partial_len};
 use ops::{Matrix, dispatch};
 use parallel::{Core, Shared};
 
+use super::norm::QkNorm;
 use super::rotary::Rotary;
 use crate::attention_shape::Shape;
 use crate::kv_cache::Units;
 use crate::run_state::{RunState, Scratch};
 
+/// What the heads of a batch pass through before queries meet keys.
+pub struct Heads<'p> {
+    /// Their number and width, and the batch's positions.
+    pub shape: &'p Shape,
+    /// RoPE.
+    pub rotary: &'p Rotary<'p>,
+    /// What norms them before it, if anything does.
+    pub norms: Option<&'p QkNorm<'p>>,
+}
+
+impl Heads<'_> {
+    /// `scale · RoPE(x)` of token `t`'s part of a head's panel, or of `RMSNorm(x)` where `norm` has weights
+    /// and ε; `room` is for the normed head.
+    fn rotate(
+        &self,
+        panel: &[F32x4],
+        t: usize,
+        norm: Option<(&[F32x4], f32)>,
+        scale: f32,
+        room: &mut [F32x4],
+        out: &mut [F32x4],
+    ) {
+        let (n, position) = (self.shape.n, self.shape.pos + t);
+        let (panel, n, t) = match norm {
+            None => (panel, n, t),
+            Some((weight, eps)) => {
+                dispatch::rms_norm(panel, n, t, weight, eps, room);
+                (&*room, 1, 0)
+            }
+        };
+        self.rotary.apply(panel, n, t, position, scale, out);
+    }
+}
+
 /// Appends the batch's keys and values, and attends each of this core's items.
 ///
-/// The queries, keys and values come from `state.qkv`, not yet rotated, and the partial results go
-/// to `state.partials`.
+/// The queries, keys and values come from `state.qkv`, not yet normed or rotated, and the partial
+/// results go to `state.partials`.
 pub fn attend_items(
     core: &Core<'_>,
-    shape: &Shape,
-    rotary: &Rotary<'_>,
+    heads: &Heads<'_>,
     own: &mut Scratch<'_>,
     turn: usize,
     state: &RunState<'_>,
     units: &Units<'_>,
 ) {
     match units {
-        Units::F16(units) => attend::<KvF16>(core, shape, rotary, own, turn, state, units),
-        Units::F32(units) => attend::<KvF32>(core, shape, rotary, own, turn, state, units),
-        Units::I8(units) => attend::<KvI8>(core, shape, rotary, own, turn, state, units),
+        Units::F16(units) => attend::<KvF16>(core, heads, own, turn, state, units),
+        Units::F32(units) => attend::<KvF32>(core, heads, own, turn, state, units),
+        Units::I8(units) => attend::<KvI8>(core, heads, own, turn, state, units),
     }
 }
 
 fn attend<K: dispatch::KvKernels>(
     core: &Core<'_>,
-    shape: &Shape,
-    rotary: &Rotary<'_>,
+    heads: &Heads<'_>,
     own: &mut Scratch<'_>,
     turn: usize,
     state: &RunState<'_>,
     units: &Shared<'_, K::Lane>,
 ) {
-    let qkv = core.read(&state.qkv);
+    let (shape, qkv) = (heads.shape, core.read(&state.qkv));
     let unit_len = K::unit_len(shape.head_dim);
     let (items, units) = core.part(units, shape.n_items(), unit_len, turn);
     let (_, partials) = core.part(
@@ -56,24 +89,21 @@ fn attend<K: dispatch::KvKernels>(
         turn,
     );
     own.count_attention_blocks(items.len());
-    rotate_queries(shape, rotary, own, &items, qkv);
+    rotate_queries(heads, own, &items, qkv);
     let partials = partials.chunks_exact_mut(shape.partials_per_item());
     for ((item, unit), partials) in items.zip(units.chunks_exact_mut(unit_len)).zip(partials) {
         let (block, kv_head) = (item / shape.n_kv_heads, item % shape.n_kv_heads);
-        append::<K>(shape, rotary, own, block, kv_head, qkv, unit);
+        append::<K>(heads, own, block, kv_head, qkv, unit);
         attend_item::<K>(shape, own, block, kv_head, unit, partials);
     }
 }
 
-/// Rotates and scales the queries of every KV head that `items` touch.
-fn rotate_queries(
-    shape: &Shape,
-    rotary: &Rotary<'_>,
-    own: &mut Scratch<'_>,
-    items: &Range<usize>,
-    qkv: &[F32x4],
-) {
+/// Norms, rotates and scales the queries of every KV head that `items` touch.
+fn rotate_queries(heads: &Heads<'_>, own: &mut Scratch<'_>, items: &Range<usize>, qkv: &[F32x4]) {
+    let shape = heads.shape;
     let scale = 1.0 / libm::sqrtf(shape.head_dim as f32);
+    let norm = heads.norms.map(|norms| (norms.q, norms.eps));
+    let room = &mut own.vector[..shape.lanes()];
     for head in 0..shape.n_heads {
         let (kv_head, in_group) = (head / shape.group(), head % shape.group());
         if !items
@@ -87,28 +117,29 @@ fn rotate_queries(
         for t in 0..shape.n {
             let row = (kv_head * shape.n + t) * shape.group() + in_group;
             let out = &mut own.queries[row * shape.lanes()..][..shape.lanes()];
-            rotary.apply(queries, shape.n, t, shape.pos + t, scale, out);
+            heads.rotate(queries, t, norm, scale, room, out);
         }
     }
 }
 
 /// Puts the keys and values of the batch that fall on `block` into its unit.
 fn append<K: dispatch::KvKernels>(
-    shape: &Shape,
-    rotary: &Rotary<'_>,
+    heads: &Heads<'_>,
     own: &mut Scratch<'_>,
     block: usize,
     kv_head: usize,
     qkv: &[F32x4],
     unit: &mut [K::Lane],
 ) {
+    let shape = heads.shape;
+    let norm = heads.norms.map(|norms| (norms.k, norms.eps));
     let keys = &qkv[shape.head_range(shape.n_heads + kv_head)];
     let values = &qkv[shape.head_range(shape.n_heads + shape.n_kv_heads + kv_head)];
     let until = ((block + 1) * BLOCK).saturating_sub(shape.pos).min(shape.n);
     for t in shape.first_token(block)..until {
         let position = shape.pos + t;
-        let key = &mut own.vector[..shape.lanes()];
-        rotary.apply(keys, shape.n, t, position, 1.0, key);
+        let (key, room) = own.vector[..2 * shape.lanes()].split_at_mut(shape.lanes());
+        heads.rotate(keys, t, norm, 1.0, room, key);
         dispatch::append::<K>(unit, position % BLOCK, key, values, shape.n, t);
     }
 }

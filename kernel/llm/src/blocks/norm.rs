@@ -7,6 +7,16 @@ use parallel::{Core, Shared};
 
 use crate::run_state::Scratch;
 
+/// The norms of an attention's heads: one for all queries and one for all keys, of head_dim values each.
+pub struct QkNorm<'w> {
+    /// The queries' weights.
+    pub q: &'w [F32x4],
+    /// The keys' weights.
+    pub k: &'w [F32x4],
+    /// ε of both.
+    pub eps: f32,
+}
+
 /// `RMSNorm(x)` of all `n` tokens as activations for the matrices of `stack`.
 pub fn norm(
     core: &Core<'_>,

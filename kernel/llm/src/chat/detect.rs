@@ -12,7 +12,11 @@ impl ChatTemplate {
     pub fn detect(template: &str) -> ChatTemplate {
         let has = |mark| template.contains(mark);
         let family = if has("<|im_start|>") && has("<|im_end|>") {
-            Family::ChatMl
+            if has("enable_thinking") && unescaped(template).contains("<think>\n\n</think>\n\n") {
+                Family::Qwen3
+            } else {
+                Family::ChatMl
+            }
         } else if has("<|start_header_id|>") && has("<|eot_id|>") {
             Family::Llama3
         } else if has("[INST]") && has("<<SYS>>") {
@@ -23,7 +27,9 @@ impl ChatTemplate {
             return ChatTemplate::RAW;
         };
         let default_system = match family {
-            Family::ChatMl => literal(template, "<|im_start|>system\n", "<|im_end|>"),
+            Family::ChatMl | Family::Qwen3 => {
+                literal(template, "<|im_start|>system\n", "<|im_end|>")
+            }
             Family::Llama3 => literal(
                 template,
                 "<|start_header_id|>system<|end_header_id|>\n\n",
@@ -55,14 +61,19 @@ fn system_preamble(template: &str, family: Family) -> String {
     found.unwrap_or_default()
 }
 
+/// The template with its string literals' escapes resolved.
+fn unescaped(template: &str) -> String {
+    template
+        .replace("\\n", "\n")
+        .replace("\\'", "'")
+        .replace("\\\"", "\"")
+}
+
 /// The text between `start` and `end` where it stands there literally: not put together by the
 /// template's code. In `start` and `end`, and in what is returned, `\n` is a line feed, however the
 /// template writes it.
 fn literal(template: &str, start: &str, end: &str) -> Option<String> {
-    let unescaped = template
-        .replace("\\n", "\n")
-        .replace("\\'", "'")
-        .replace("\\\"", "\"");
+    let unescaped = unescaped(template);
     let mut rest = unescaped.as_str();
     while let Some(at) = rest.find(start) {
         rest = &rest[at + start.len()..];

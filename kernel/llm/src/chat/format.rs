@@ -1,12 +1,17 @@
 //! What each family writes around a message.
 
 use super::prompt::Prompt;
-use super::{ChatTemplate, Family, Message, Role};
+use super::{ChatTemplate, Family, Message, Role, thinking};
 
 impl ChatTemplate {
     /// Writes all messages and the beginning of an answer. The first beginning-of-sequence token is
     /// there already.
-    pub(super) fn conversation(&self, prompt: &mut dyn Prompt, messages: &[Message<'_>]) {
+    pub(super) fn conversation(
+        &self,
+        prompt: &mut dyn Prompt,
+        messages: &[Message<'_>],
+        think: bool,
+    ) {
         let (system, rest) = match messages {
             [
                 Message {
@@ -35,7 +40,7 @@ impl ChatTemplate {
             };
             self.message(prompt, message.role, message.content, system);
         }
-        self.begin_answer(prompt);
+        self.begin_answer(prompt, think);
     }
 
     /// One message, its end included. `system` are instructions to put into a Llama-2 turn.
@@ -48,11 +53,14 @@ impl ChatTemplate {
     ) {
         let trimmed = if self.trims { content.trim() } else { content };
         match self.family {
-            Family::ChatMl => {
+            Family::ChatMl | Family::Qwen3 => {
                 prompt.mark("<|im_start|>");
                 prompt.text(role.name());
                 prompt.text("\n");
-                prompt.text(trimmed);
+                prompt.text(match (self.family, role) {
+                    (Family::Qwen3, Role::Assistant) => thinking::said(trimmed),
+                    _ => trimmed,
+                });
             }
             Family::Llama3 => {
                 prompt.mark("<|start_header_id|>");
@@ -106,7 +114,7 @@ impl ChatTemplate {
     /// What ends a message, and with it an answer.
     pub(super) fn end_of_answer(&self, prompt: &mut dyn Prompt) {
         match self.family {
-            Family::ChatMl => {
+            Family::ChatMl | Family::Qwen3 => {
                 prompt.mark("<|im_end|>");
                 prompt.text("\n");
             }
@@ -128,11 +136,18 @@ impl ChatTemplate {
     }
 
     /// What makes the model speak.
-    pub(super) fn begin_answer(&self, prompt: &mut dyn Prompt) {
+    pub(super) fn begin_answer(&self, prompt: &mut dyn Prompt, think: bool) {
         match self.family {
-            Family::ChatMl => {
+            Family::ChatMl | Family::Qwen3 => {
                 prompt.mark("<|im_start|>");
                 prompt.text("assistant\n");
+                if self.family == Family::Qwen3 && !think {
+                    // A thought that is over already.
+                    prompt.mark(thinking::BEGIN);
+                    prompt.text(thinking::GAP);
+                    prompt.mark(thinking::END);
+                    prompt.text(thinking::GAP);
+                }
             }
             Family::Llama3 => {
                 prompt.mark("<|start_header_id|>");

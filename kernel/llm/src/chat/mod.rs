@@ -1,7 +1,7 @@
 //! A conversation as the model was taught to read it.
 //!
 //! A GGUF file carries its chat format as a Jinja template. Instead of a Jinja engine there are the
-//! four families that small models use, recognised from the template's text; default system
+//! five families that small models use, recognised from the template's text; default system
 //! prompts are taken from the template, not from here. Anything else is raw completion, and
 //! [`ChatTemplate::family`] says so.
 //!
@@ -11,6 +11,7 @@
 mod detect;
 mod format;
 mod prompt;
+mod thinking;
 
 use alloc::string::String;
 use alloc::vec::Vec;
@@ -18,6 +19,7 @@ use alloc::vec::Vec;
 use crate::gguf::{self, Gguf};
 use crate::tokenizer::{TokenId, Tokenizer};
 use prompt::{IdPrompt, Prompt, TextPrompt};
+pub use thinking::Thinking;
 
 /// Who speaks.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -62,6 +64,8 @@ pub struct Message<'a> {
 pub enum Family {
     /// `<|im_start|>role\n…<|im_end|>\n`: SmolLM2, Qwen2.
     ChatMl,
+    /// ChatML with a switch for thinking: Qwen3.
+    Qwen3,
     /// `[INST] <<SYS>>\n…\n<</SYS>>\n\n… [/INST]`: Llama 2.
     Llama2,
     /// `<|start_header_id|>role<|end_header_id|>\n\n…<|eot_id|>`: Llama 3.
@@ -77,6 +81,7 @@ impl Family {
     pub fn name(self) -> &'static str {
         match self {
             Family::ChatMl => "ChatML",
+            Family::Qwen3 => "ChatML with thinking",
             Family::Llama2 => "Llama-2",
             Family::Llama3 => "Llama-3",
             Family::Zephyr => "Zephyr",
@@ -128,35 +133,47 @@ impl ChatTemplate {
         self.default_system.as_deref()
     }
 
-    /// The ids of a conversation from its beginning, up to where the model answers.
-    pub fn render(&self, tokenizer: &Tokenizer, messages: &[Message<'_>]) -> Vec<TokenId> {
+    /// The ids of a conversation from its beginning, up to where the model answers; `think` lets it think
+    /// first where the template has a switch for that.
+    pub fn render(
+        &self,
+        tokenizer: &Tokenizer,
+        messages: &[Message<'_>],
+        think: bool,
+    ) -> Vec<TokenId> {
         let mut prompt = IdPrompt::new(tokenizer);
         if self.writes_bos || tokenizer.add_bos() {
             prompt.bos();
         }
-        self.conversation(&mut prompt, messages);
+        self.conversation(&mut prompt, messages, think);
         prompt.finish()
     }
 
     /// The ids that go on from an answer to the next one: the end of the model's turn (which a
     /// generated answer leaves out), the user's turn, and the beginning of the model's.
-    pub fn render_follow_up(&self, tokenizer: &Tokenizer, user: &str) -> Vec<TokenId> {
+    pub fn render_follow_up(&self, tokenizer: &Tokenizer, user: &str, think: bool) -> Vec<TokenId> {
         let mut prompt = IdPrompt::new(tokenizer);
         self.end_of_answer(&mut prompt);
         self.begin_turn(&mut prompt);
         self.message(&mut prompt, Role::User, user, None);
-        self.begin_answer(&mut prompt);
+        self.begin_answer(&mut prompt, think);
         prompt.finish()
     }
 
     /// The text of a conversation as the file's template writes it, with the names that stand for
     /// the beginning and the end of a sequence.
-    pub fn render_text(&self, messages: &[Message<'_>], bos: &str, eos: &str) -> String {
+    pub fn render_text(
+        &self,
+        messages: &[Message<'_>],
+        bos: &str,
+        eos: &str,
+        think: bool,
+    ) -> String {
         let mut prompt = TextPrompt::new(bos, eos);
         if self.writes_bos {
             prompt.bos();
         }
-        self.conversation(&mut prompt, messages);
+        self.conversation(&mut prompt, messages, think);
         prompt.finish()
     }
 }

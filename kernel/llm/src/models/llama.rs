@@ -15,9 +15,9 @@ use parallel::Core;
 
 use super::Architecture;
 use super::decoder::{self, Decoder, Pass};
-use crate::blocks::attention::{attend_items, merge_heads};
+use crate::blocks::attention::{Heads, attend_items, merge_heads};
 use crate::blocks::feed_forward::{gate, take_panel};
-use crate::blocks::norm::norm;
+use crate::blocks::norm::{QkNorm, norm};
 use crate::blocks::project::{project, project_onto};
 use crate::blocks::rotary::RopeStyle;
 use crate::config::{Config, KeyRules};
@@ -112,18 +112,30 @@ impl<'a> decoder::Layer<'a> for Layer<'a> {
         project(core, &qkv, own, &s.qkv);
         core.barrier();
 
-        self.attend(core, pass, own, l);
+        self.attend(core, pass, own, l, None);
         self.feed_forward(core, pass, own);
     }
 }
 
 impl Layer<'_> {
-    /// `x += W_o · Attention(RoPE(q), RoPE(k), v)`
-    pub fn attend(&self, core: &mut Core<'_>, pass: &Pass<'_>, own: &mut Scratch<'_>, l: usize) {
+    /// `x += W_o · Attention(RoPE(q), RoPE(k), v)`, the heads of q and k normed first where `norms` are given.
+    pub fn attend(
+        &self,
+        core: &mut Core<'_>,
+        pass: &Pass<'_>,
+        own: &mut Scratch<'_>,
+        l: usize,
+        norms: Option<&QkNorm<'_>>,
+    ) {
         let (s, shape, kv) = (pass.state, &pass.shape, pass.batch.kv.layer(l));
         // The turn gives few items to all cores, layer by layer.
         let turn = pass.batch.pos + l;
-        attend_items(core, shape, pass.rotary, own, turn, s, kv);
+        let heads = Heads {
+            shape,
+            rotary: pass.rotary,
+            norms,
+        };
+        attend_items(core, &heads, own, turn, s, kv);
         core.barrier();
 
         merge_heads(core, shape, own, &s.partials, &self.wo);

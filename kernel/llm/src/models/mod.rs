@@ -3,6 +3,7 @@
 pub mod decoder;
 pub mod llama;
 pub mod qwen2;
+pub mod qwen3;
 
 use alloc::boxed::Box;
 use alloc::string::ToString;
@@ -18,7 +19,11 @@ use crate::gguf::Gguf;
 use crate::weights::{Spec, Tensors};
 
 /// Every architecture that this crate has.
-static ARCHITECTURES: [Architecture; 2] = [llama::ARCHITECTURE, qwen2::ARCHITECTURE];
+static ARCHITECTURES: [Architecture; 3] = [
+    llama::ARCHITECTURE,
+    qwen2::ARCHITECTURE,
+    qwen3::ARCHITECTURE,
+];
 
 /// Makes a model from its configuration, its tensors, memory and its most positions.
 pub type NewModel = for<'a> fn(

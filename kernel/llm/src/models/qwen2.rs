@@ -77,7 +77,7 @@ impl<'a> decoder::Layer<'a> for Layer<'a> {
         project_biased(core, &qkv, &[self.bq, self.bk, self.bv], own, &s.qkv);
         core.barrier();
 
-        w.attend(core, pass, own, l);
+        w.attend(core, pass, own, l, None);
         w.feed_forward(core, pass, own);
     }
 }

@@ -159,6 +159,11 @@ pub fn json(name: &str) -> Value {
 
 /// A byte-level tokenizer.json as GGUF metadata.
 pub fn byte_pair_builder(name: &str, pre: &str) -> Builder {
+    byte_pair_builder_with(name, pre, &[])
+}
+
+/// The same, with user-defined tokens behind the others.
+pub fn byte_pair_builder_with(name: &str, pre: &str, more: &[&str]) -> Builder {
     let file = json(name);
     let model = &file["model"];
     let mut tokens: Vec<(u64, String, i32)> = model["vocab"]
@@ -178,6 +183,12 @@ pub fn byte_pair_builder(name: &str, pre: &str) -> Builder {
         tokens.push((id, added["content"].as_str().unwrap().to_string(), kind));
     }
     tokens.sort();
+    let next = tokens.len() as u64;
+    tokens.extend(
+        (next..)
+            .zip(more)
+            .map(|(id, text)| (id, text.to_string(), 4)),
+    );
     let merges: Vec<String> = model["merges"]
         .as_array()
         .unwrap()

@@ -8,7 +8,7 @@ use crate::lanes::F32x4;
 pub enum RopeStyle {
     /// `2i` and `2i + 1`: llama, whose q and k rows are permuted for it in a GGUF.
     Interleaved,
-    /// `i` and `i + head_dim / 2`: qwen2.
+    /// `i` and `i + head_dim / 2`: qwen2, qwen3.
     HalfSplit,
 }
 

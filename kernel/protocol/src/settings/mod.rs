@@ -124,6 +124,8 @@ settings! {
         "off, on, or a whole number up to 7", "drafts tokens that repeat the context, checks several in one pass";
     System system: Option<String> = None, Reset, Or("default", Text),
         "any text; empty is none; default is the model's own", "the system prompt";
+    Think think: bool = false, Now, OnOff,
+        "on or off", "lets a model that can think do so before it answers";
     Stats stats: bool = true, Now, OnOff,
         "on or off", "the line with the numbers after each answer";
     Columns columns: usize = 80, Now, Within(20..=1000),

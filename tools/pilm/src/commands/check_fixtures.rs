@@ -37,7 +37,7 @@ pub fn run(args: &Args) -> Result<()> {
     let mut all = BTreeMap::new();
     for path in paths {
         let name = path.file_name().unwrap_or_default().to_string_lossy();
-        let kind = if name.starts_with("qwen2") {
+        let kind = if name.starts_with("qwen") {
             "qwen"
         } else {
             "smol"

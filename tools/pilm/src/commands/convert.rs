@@ -8,7 +8,7 @@ use pilm::requantize::Target;
 
 use super::output::{WeightType, write_model};
 
-/// Make a GGUF file from a Hugging Face directory (Llama or Qwen2).
+/// Make a GGUF file from a Hugging Face directory (Llama, Qwen2 or Qwen3).
 #[derive(clap::Args)]
 pub struct Args {
     /// Directory with config.json, safetensors and tokenizer.json.

@@ -40,6 +40,9 @@ pub struct Args {
     /// Continue the prompt as it is, without a chat format.
     #[arg(long)]
     raw: bool,
+    /// Let the model think before it answers, where its chat format has a switch for that.
+    #[arg(long, conflicts_with = "raw")]
+    think: bool,
     /// Guess up to N tokens from what has been said and check them in one pass: the same answer from fewer
     /// passes where the text repeats itself.
     #[arg(
@@ -93,7 +96,10 @@ fn prompt_ids(session: &Session<'_>, args: &Args) -> Vec<TokenId> {
         content: &args.prompt,
     };
     let messages: Vec<Message<'_>> = system.into_iter().chain([user]).collect();
-    session.engine.chat().render(tokenizer, &messages)
+    session
+        .engine
+        .chat()
+        .render(tokenizer, &messages, args.think)
 }
 
 fn answer(session: &mut Session<'_>, args: &Args, settings: Settings) -> Result<()> {

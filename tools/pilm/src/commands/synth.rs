@@ -28,10 +28,12 @@ pub struct Args {
 /// A shape by its name.
 type Named = (&'static str, fn() -> Shape);
 
-const SHAPES: [Named; 10] = [
+const SHAPES: [Named; 15] = [
     ("smollm2-135m", Shape::smollm2_135m),
     ("smollm2-360m", Shape::smollm2_360m),
     ("qwen2.5-0.5b", Shape::qwen2_5_0_5b),
+    ("qwen3-0.6b", Shape::qwen3_0_6b),
+    ("qwen3-1.7b", Shape::qwen3_1_7b),
     ("tinyllama-1.1b", Shape::tinyllama_1_1b),
     ("llama-tied", Shape::llama_tied),
     ("llama-untied", Shape::llama_untied),
@@ -39,6 +41,9 @@ const SHAPES: [Named; 10] = [
     ("llama-wide", Shape::llama_wide),
     ("llama-sentence-piece", Shape::llama_sentence_piece),
     ("qwen2", Shape::qwen2),
+    ("qwen3-tied", Shape::qwen3_tied),
+    ("qwen3-untied", Shape::qwen3_untied),
+    ("qwen3-wide", Shape::qwen3_wide),
 ];
 
 /// Runs the subcommand.

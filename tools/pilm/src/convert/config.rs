@@ -49,6 +49,7 @@ impl HfConfig {
         let architecture = match class {
             "LlamaForCausalLM" => Architecture::Llama,
             "Qwen2ForCausalLM" => Architecture::Qwen2,
+            "Qwen3ForCausalLM" => Architecture::Qwen3,
             other => {
                 return Err(Error::Unsupported {
                     what: other.to_owned(),
@@ -59,6 +60,11 @@ impl HfConfig {
         let size = |key: &'static str| json[key].as_u64().ok_or(Error::Key { key });
         let float = |key: &'static str| json[key].as_f64().ok_or(Error::Key { key });
         let (dim, n_heads) = (size("hidden_size")?, size("num_attention_heads")?);
+        // transformers' own defaults.
+        let head_dim = match architecture {
+            Architecture::Llama | Architecture::Qwen2 => dim / n_heads.max(1),
+            Architecture::Qwen3 => 128,
+        };
         let rope = &json["rope_parameters"];
         let rope_theta = match rope["rope_theta"].as_f64() {
             Some(theta) => theta,
@@ -75,7 +81,7 @@ impl HfConfig {
             n_layers: size("num_hidden_layers")?,
             n_heads,
             n_kv_heads: json["num_key_value_heads"].as_u64().unwrap_or(n_heads),
-            head_dim: json["head_dim"].as_u64().unwrap_or(dim / n_heads.max(1)),
+            head_dim: json["head_dim"].as_u64().unwrap_or(head_dim),
             vocab_size: size("vocab_size")?,
             max_seq_len: size("max_position_embeddings")?,
             rope_theta,
@@ -182,8 +188,8 @@ fn refuse_variants(json: &Json, architecture: Architecture) -> Result<(), Error>
     if json["use_sliding_window"] == true {
         return refuse("sliding-window attention");
     }
-    if architecture == Architecture::Llama && json["attention_bias"] == true {
-        return refuse("attention_bias in a Llama");
+    if architecture != Architecture::Qwen2 && json["attention_bias"] == true {
+        return refuse("attention_bias in a Llama or Qwen3");
     }
     if json["mlp_bias"] == true {
         return refuse("mlp_bias");
@@ -221,6 +227,39 @@ mod tests {
         let kept = (8192.0 * 500_000f64.powf(-30.0 / 64.0) / std::f64::consts::TAU - 1.0) / 3.0;
         assert!((f64::from(divisors[15]) - 1.0 / (kept + (1.0 - kept) / 32.0)).abs() < 1e-6);
         assert!(divisors[15] > 1.0 && divisors[15] < 32.0);
+    }
+
+    #[test]
+    fn a_head_without_a_width_has_transformers_default() {
+        for (class, head_dim) in [
+            ("LlamaForCausalLM", 2048 / 32),
+            ("Qwen2ForCausalLM", 2048 / 32),
+            ("Qwen3ForCausalLM", 128),
+        ] {
+            let mut config = llama();
+            config["architectures"] = json!([class]);
+            assert_eq!(HfConfig::read(&config).unwrap().head_dim, 64, "{class}");
+            config.as_object_mut().unwrap().remove("head_dim");
+            assert_eq!(
+                HfConfig::read(&config).unwrap().head_dim,
+                head_dim,
+                "{class}"
+            );
+        }
+    }
+
+    #[test]
+    fn biases_are_qwen2s_alone() {
+        for (class, taken) in [
+            ("LlamaForCausalLM", false),
+            ("Qwen2ForCausalLM", true),
+            ("Qwen3ForCausalLM", false),
+        ] {
+            let mut config = llama();
+            config["architectures"] = json!([class]);
+            config["attention_bias"] = json!(true);
+            assert_eq!(HfConfig::read(&config).is_ok(), taken, "{class}");
+        }
     }
 
     #[test]

@@ -1,8 +1,8 @@
 //! A Hugging Face directory as a GGUF file.
 //!
 //! Reads `config.json`, the safetensors files and `tokenizer.json`, with `tokenizer_config.json`,
-//! `generation_config.json` and `chat_template.jinja` where they exist. Two decoders are known:
-//! `LlamaForCausalLM` and `Qwen2ForCausalLM`.
+//! `generation_config.json` and `chat_template.jinja` where they exist. Three decoders are known:
+//! `LlamaForCausalLM`, `Qwen2ForCausalLM` and `Qwen3ForCausalLM`.
 //!
 //! Llama's rotary pairs are half-split in a checkpoint and interleaved in a GGUF file, so the rows
 //! of its q and k are reordered; everything else is renamed and re-encoded.
@@ -145,8 +145,10 @@ pub enum Error {
     /// A key of `config.json` is missing or of another type.
     #[error("config.json: {key} is missing or of another type")]
     Key { key: &'static str },
-    /// A model that is none of the two decoders.
-    #[error("config.json: {what} is not supported; LlamaForCausalLM and Qwen2ForCausalLM are")]
+    /// A model that is none of the three decoders.
+    #[error(
+        "config.json: {what} is not supported; LlamaForCausalLM, Qwen2ForCausalLM and Qwen3ForCausalLM are"
+    )]
     Unsupported { what: String },
     /// A tensor of the decoder is missing.
     #[error("the checkpoint has no tensor {name}")]

@@ -99,6 +99,13 @@ pub(super) fn plan(config: &HfConfig, checkpoint: &Checkpoint) -> Result<Vec<Map
                 add(&format!("blk.{l}.{ours}.bias"), &theirs, &[len], None);
             }
         }
+        if config.architecture == Architecture::Qwen3 {
+            for (ours, theirs) in [("attn_q_norm", "q_norm"), ("attn_k_norm", "k_norm")] {
+                let hf_name = format!("model.layers.{l}.self_attn.{theirs}.weight");
+                let name = format!("blk.{l}.{ours}.weight");
+                add(&name, &hf_name, &[config.head_dim], None);
+            }
+        }
     }
     add("output_norm.weight", "model.norm.weight", &[dim], None);
     if !config.tied {

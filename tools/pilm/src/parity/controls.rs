@@ -80,6 +80,8 @@ impl Control {
                     "attn_k.weight",
                     "attn_q.bias",
                     "attn_k.bias",
+                    "attn_q_norm.weight",
+                    "attn_k_norm.weight",
                 ] {
                     model
                         .ending_in(suffix)

@@ -16,4 +16,4 @@ pub use encode::{TYPES, encode};
 pub use model::{bytes, q4_k_m, write, write_mixed};
 pub use random::SplitMix64;
 pub use shape::{Architecture, Shape};
-pub use vocabulary::{CONTROL, Vocabulary, VocabularyKind, spelling};
+pub use vocabulary::{CONTROL, THINKING, Vocabulary, VocabularyKind, spelling};

@@ -16,6 +16,13 @@ const CHAT_ML: &str = "{% for m in messages %}<|im_start|>{{ m['role'] }}\n\
     {{ m['content'] }}<|im_end|>\n{% endfor %}\
     {% if add_generation_prompt %}<|im_start|>assistant\n{% endif %}";
 
+/// ChatML with Qwen3's switch, as a Jinja template.
+const CHAT_ML_THINKING: &str = "{% for m in messages %}<|im_start|>{{ m['role'] }}\n\
+    {{ m['content'].split('</think>')[-1].lstrip('\n') if m['role'] == 'assistant' else m['content'] }}\
+    <|im_end|>\n{% endfor %}\
+    {% if add_generation_prompt %}<|im_start|>assistant\n\
+    {% if enable_thinking is false %}<think>\n\n</think>\n\n{% endif %}{% endif %}";
+
 /// Zephyr's format, as a Jinja template.
 const ZEPHYR: &str = "{% for m in messages %}\
     {% if m['role'] == 'user' %}<|user|>{% elif m['role'] == 'system' %}<|system|>\
@@ -197,12 +204,17 @@ fn tensors(shape: &Shape) -> Vec<Tensor> {
                 scaled(0.7, shape.hidden_dim),
             ),
         ]);
-        if shape.architecture == Architecture::Qwen2 {
-            all.extend([
+        match shape.architecture {
+            Architecture::Llama => {}
+            Architecture::Qwen2 => all.extend([
                 vector(name("attn_q.bias"), q_dim, 0.0, 1.0),
                 vector(name("attn_k.bias"), kv_dim, 0.0, 1.0),
                 vector(name("attn_v.bias"), kv_dim, 0.0, 0.3),
-            ]);
+            ]),
+            Architecture::Qwen3 => all.extend(
+                ["attn_q_norm.weight", "attn_k_norm.weight"]
+                    .map(|part| vector(name(part), shape.head_dim, 1.3, 0.3)),
+            ),
         }
     }
     let final_norm = LOGIT_DEVIATION / (EMBEDDING_DEVIATION * (dim as f32).sqrt());
@@ -254,6 +266,7 @@ fn metadata(shape: &Shape, ggml_type: GgmlType, vocabulary: &Vocabulary) -> Head
     let (model, pre, template) = match shape.vocabulary {
         VocabularyKind::ControlFirst => ("gpt2", "smollm", CHAT_ML),
         VocabularyKind::ControlLast => ("gpt2", "qwen2", CHAT_ML),
+        VocabularyKind::Thinking => ("gpt2", "qwen2", CHAT_ML_THINKING),
         VocabularyKind::SentencePiece => ("llama", "default", ZEPHYR),
     };
     for (key, value) in [

@@ -2,13 +2,15 @@
 
 use super::vocabulary::VocabularyKind;
 
-/// The two architectures that PiLM runs.
+/// The architectures that PiLM runs.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Architecture {
     /// `llama`: no biases, interleaved rotary pairs.
     Llama,
     /// `qwen2`: biases on q, k and v, half-split rotary pairs.
     Qwen2,
+    /// `qwen3`: norms of the query and key heads, half-split rotary pairs.
+    Qwen3,
 }
 
 impl Architecture {
@@ -17,6 +19,7 @@ impl Architecture {
         match self {
             Architecture::Llama => "llama",
             Architecture::Qwen2 => "qwen2",
+            Architecture::Qwen3 => "qwen3",
         }
     }
 }
@@ -109,6 +112,46 @@ impl Shape {
         }
     }
 
+    /// Qwen3: normed heads of a width of their own, tied, a template that can think.
+    pub fn qwen3_tied() -> Shape {
+        Shape {
+            name: "synthetic qwen3, tied",
+            architecture: Architecture::Qwen3,
+            vocabulary: VocabularyKind::Thinking,
+            head_dim: 32,
+            seed: 7,
+            ..Shape::qwen2()
+        }
+    }
+
+    /// As [`Shape::qwen3_tied`] with an output matrix of its own and heads narrower than the width divided
+    /// by their number. The normed heads hide a wrong epsilon before them: this one is large enough to show.
+    pub fn qwen3_untied() -> Shape {
+        Shape {
+            name: "synthetic qwen3, untied",
+            dim: 96,
+            head_dim: 16,
+            rms_norm_eps: 1e-5,
+            tied: false,
+            seed: 8,
+            ..Shape::qwen3_tied()
+        }
+    }
+
+    /// Qwen3 with rows of 256, the block of the K types, and heads of 128.
+    pub fn qwen3_wide() -> Shape {
+        Shape {
+            name: "synthetic qwen3, wide",
+            head_dim: 128,
+            seed: 9,
+            architecture: Architecture::Qwen3,
+            vocabulary: VocabularyKind::Thinking,
+            rope_theta: 1_000_000.0,
+            rms_norm_eps: 1e-6,
+            ..Shape::llama_wide()
+        }
+    }
+
     /// Llama with a SentencePiece vocabulary and TinyLlama's chat format.
     pub fn llama_sentence_piece() -> Shape {
         Shape {
@@ -181,6 +224,32 @@ impl Shape {
         }
     }
 
+    /// Qwen3-0.6B.
+    pub fn qwen3_0_6b() -> Shape {
+        Shape {
+            name: "synthetic qwen3-0.6b",
+            dim: 1024,
+            hidden_dim: 3072,
+            n_layers: 28,
+            n_heads: 16,
+            n_kv_heads: 8,
+            head_dim: 128,
+            vocab_size: 151_936,
+            max_seq_len: 40_960,
+            ..Shape::qwen3_tied()
+        }
+    }
+
+    /// Qwen3-1.7B.
+    pub fn qwen3_1_7b() -> Shape {
+        Shape {
+            name: "synthetic qwen3-1.7b",
+            dim: 2048,
+            hidden_dim: 6144,
+            ..Shape::qwen3_0_6b()
+        }
+    }
+
     /// TinyLlama-1.1B.
     pub fn tinyllama_1_1b() -> Shape {
         Shape {
@@ -198,12 +267,14 @@ impl Shape {
     }
 
     /// One tiny shape of each kind but the wide one and the SentencePiece one.
-    pub fn tiny() -> [Shape; 4] {
+    pub fn tiny() -> [Shape; 6] {
         [
             Shape::llama_tied(),
             Shape::llama_untied(),
             Shape::llama_grouped(),
             Shape::qwen2(),
+            Shape::qwen3_tied(),
+            Shape::qwen3_untied(),
         ]
     }
 }

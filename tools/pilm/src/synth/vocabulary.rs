@@ -14,6 +14,9 @@ const CORPUS: &str = include_str!("corpus.txt");
 /// The control tokens of a byte-level vocabulary, in ascending order of their ids.
 pub const CONTROL: [&str; 3] = ["<|endoftext|>", "<|im_start|>", "<|im_end|>"];
 
+/// The user-defined tokens around what a model thinks, in ascending order of their ids.
+pub const THINKING: [&str; 2] = ["<think>", "</think>"];
+
 /// The control tokens of a SentencePiece vocabulary, ids 0 to 2.
 const SENTENCE_PIECE_CONTROL: [&str; 3] = ["<unk>", "<s>", "</s>"];
 
@@ -24,6 +27,7 @@ const SPACE: &str = "▁";
 const NORMAL: i32 = 1;
 const UNKNOWN: i32 = 2;
 const CONTROL_TYPE: i32 = 3;
+const USER_DEFINED: i32 = 4;
 const BYTE: i32 = 6;
 
 /// Which kind of vocabulary, and where its control tokens sit.
@@ -33,6 +37,8 @@ pub enum VocabularyKind {
     ControlFirst,
     /// Byte-level BPE with the control tokens after the merges, as in Qwen2.
     ControlLast,
+    /// As [`VocabularyKind::ControlLast`], followed by [`THINKING`], as in Qwen3.
+    Thinking,
     /// SentencePiece BPE with byte fallback, as in Llama 2.
     SentencePiece,
 }
@@ -67,6 +73,12 @@ impl Vocabulary {
         match kind {
             VocabularyKind::ControlFirst => Vocabulary::byte_level(size, true),
             VocabularyKind::ControlLast => Vocabulary::byte_level(size, false),
+            VocabularyKind::Thinking => {
+                let mut all = Vocabulary::byte_level(size - THINKING.len(), false);
+                all.tokens.extend(THINKING.map(String::from));
+                all.types.extend([USER_DEFINED; THINKING.len()]);
+                all
+            }
             VocabularyKind::SentencePiece => Vocabulary::sentence_piece(size),
         }
     }

@@ -56,7 +56,7 @@ fn assert_as_recorded(found: &[Golden]) {
     );
 }
 
-/// Two tests, so that they run at once.
+/// One test for each, so that they run at once.
 fn assert_architecture(architecture: Architecture) {
     let mut cases = cases();
     cases.retain(|case| case.shape.architecture == architecture);
@@ -72,6 +72,11 @@ fn every_llama_entry_has_its_recorded_bits() {
 #[test]
 fn every_qwen2_entry_has_its_recorded_bits() {
     assert_architecture(Architecture::Qwen2);
+}
+
+#[test]
+fn every_qwen3_entry_has_its_recorded_bits() {
+    assert_architecture(Architecture::Qwen3);
 }
 
 #[test]

@@ -28,8 +28,8 @@ pub struct Case {
     kernels: Kernels,
 }
 
-/// Both architectures, with rows that every type can hold.
-fn shapes() -> [Shape; 2] {
+/// All architectures, with rows that every type can hold.
+fn shapes() -> [Shape; 3] {
     let wide = Shape::llama_wide();
     let qwen2 = Shape {
         dim: wide.dim,
@@ -40,7 +40,7 @@ fn shapes() -> [Shape; 2] {
         head_dim: wide.head_dim,
         ..Shape::qwen2()
     };
-    [wide, qwen2]
+    [wide, qwen2, Shape::qwen3_wide()]
 }
 
 /// All cases; those of one model are neighbors.
