@@ -6,7 +6,7 @@ use crate::lanes::F32x4;
 /// Two blocks of 32 quantised activations of `NT` tokens.
 ///
 /// Value `i` of block `j`, token `t` is `d[j][t] · q[j][t][i]`. `s` is `d · Σq`, which weights
-/// with a minimum need.
+/// with a minimum need; `sum` is `Σq` four times, which weights of one bit need.
 #[derive(Clone, Copy, Debug)]
 #[repr(C, align(16))]
 pub struct QuantPair<const NT: usize> {
@@ -16,6 +16,8 @@ pub struct QuantPair<const NT: usize> {
     pub d: [[f32; NT]; 2],
     /// Scaled sums.
     pub s: [[f32; NT]; 2],
+    /// Sums.
+    pub sum: [[[i16; 4]; NT]; 2],
 }
 
 /// Sixteen float activations of `NT` tokens.

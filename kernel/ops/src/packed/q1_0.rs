@@ -12,8 +12,8 @@ use crate::float::f16_to_f32;
 pub struct Slab {
     /// Scales, as bits.
     pub d: [[u16; GROUP]; 2],
-    /// Signs: 1 for `−d`.
-    pub minus: [Plane; 8],
+    /// Signs: 1 for `d`, 0 for `−d`.
+    pub plus: [Plane; 8],
 }
 
 const _: () = assert!(size_of::<Slab>() == 2 * GROUP * 18);
@@ -31,7 +31,7 @@ impl Quantised for Q1_0 {
 
     #[inline(always)] // Must take on the caller's target features.
     fn quants(slab: &Slab, j: usize, r: usize) -> [i8; 32] {
-        nibbles::bits(&slab.minus[j], r).map(|minus| 1 - 2 * minus as i8)
+        nibbles::bits(&slab.plus[j], r).map(|plus| 2 * plus as i8 - 1)
     }
 
     #[inline(always)] // Must take on the caller's target features.
@@ -51,8 +51,8 @@ impl Quantised for Q1_0 {
         put_blocks::<18, _>(file_row, slabs, |slab, half, block| {
             slab.d[half][r] = half_at(block, 0);
             let (words, _) = block[2..].as_chunks::<4>();
-            for (plane, plus) in slab.minus[4 * half..].iter_mut().zip(words) {
-                nibbles::set_bits(plane, r, nibbles::fifth_bits(&plus.map(|byte| !byte)));
+            for (plane, word) in slab.plus[4 * half..].iter_mut().zip(words) {
+                nibbles::set_bits(plane, r, nibbles::fifth_bits(word));
             }
         });
     }

@@ -10,7 +10,7 @@
 
 use core::arch::aarch64::*;
 
-use super::super::load::{load, settle};
+use super::super::load::{load, settle, test_bits};
 use super::dequantize::{Unscaled, multiply};
 use super::{Block, QuantisedNeon, for_tiles, to_lanes, widen_half};
 use crate::activations::{FloatChunk, QuantPair};
@@ -53,9 +53,9 @@ impl QuantisedNeon for Q1_0 {
     ) {
         multiply::<Self, NT>(groups, x, n_blocks, n_tokens, out, |w, b| {
             let d = widen_half(load(w, 0), b / 4);
-            let sign = |minus| vorrq_s8(minus, vdupq_n_s8(1));
+            let sign = |plus| vornq_s8(vdupq_n_s8(1), plus);
             Unscaled {
-                rows: minus(w, b).map(|(a, b)| (sign(a), sign(b))),
+                rows: plus(w, b).map(|(a, b)| (sign(a), sign(b))),
                 d: [d, d],
                 m: vdupq_n_f32(0.0),
             }
@@ -63,12 +63,12 @@ impl QuantisedNeon for Q1_0 {
     }
 }
 
-/// Whether the weights of block `b` are `−d`, four rows: −1 or 0.
+/// Whether the weights of block `b` are `d`, four rows: −1 or 0.
 #[inline]
 #[target_feature(enable = "neon")]
-fn minus(w: &Slab, b: usize) -> [Block; GROUP] {
+fn plus(w: &Slab, b: usize) -> [Block; GROUP] {
     let plane: uint8x16_t = load(w, 16 + b * 16);
-    let bit = |b: usize| vreinterpretq_s8_u8(vtstq_u8(plane, vdupq_n_u8(1 << b)));
+    let bit = |b: usize| test_bits(plane, vdupq_n_u8(1 << b));
     core::array::from_fn(|r| (bit(2 * r), bit(2 * r + 1)))
 }
 
@@ -79,37 +79,31 @@ fn file_block<const NT: usize>(w: &Slab, half: usize, x: [&QuantPair<NT>; 2], ac
     let d = widen_half(load(w, 0), half);
     for (p, x) in x.into_iter().enumerate() {
         for j in 0..2 {
-            block(d, minus(w, 4 * half + 2 * p + j), x, j, acc);
+            block(d, plus(w, 4 * half + 2 * p + j), x, j, acc);
         }
     }
 }
 
+/// `Σ ±x` is `2 · Σ (x of a plus) − Σ x`.
 #[inline]
 #[target_feature(enable = "neon")]
 fn block<const NT: usize>(
     d: float32x4_t,
-    minus: [Block; GROUP],
+    plus: [Block; GROUP],
     x: &QuantPair<NT>,
     j: usize,
     acc: &mut [float32x4_t; NT],
 ) {
-    let few = minus.map(|(a, b)| vaddq_s8(a, b));
-    let too_few = vpaddlq_s8(vpaddq_s8(vpaddq_s8(few[0], few[1]), vpaddq_s8(few[2], few[3])));
     for t in 0..NT {
-        let at = (j * NT + t) * 32;
-        let (x0, x1): Block = (load(x, at), load(x, at + 16));
-        let [a, b, c, e] = if NT == 1 {
-            let (y0, y1) = (vnegq_s8(x0), vnegq_s8(x1));
-            minus.map(|(m0, m1)| {
-                let (m0, m1) = (vreinterpretq_u8_s8(m0), vreinterpretq_u8_s8(m1));
-                vpadalq_s8(vpaddlq_s8(vbslq_s8(m0, y0, x0)), vbslq_s8(m1, y1, x1))
-            })
-        } else {
-            minus.map(|(m0, m1)| vpadalq_s8(vpaddlq_s8(veorq_s8(m0, x0)), veorq_s8(m1, x1)))
-        };
+        let at = j * NT + t;
+        let (x0, x1) = (load(x, at * 32), load(x, at * 32 + 16));
+        let [a, b, c, e] = plus.map(|(m0, m1)| {
+            vpadalq_s8(vpaddlq_s8(vandq_s8(m0, x0)), vandq_s8(m1, x1))
+        });
         let dots = vpaddq_s16(vpaddq_s16(a, b), vpaddq_s16(c, e));
-        let dots = if NT == 1 { dots } else { vsubq_s16(dots, too_few) };
-        let scale = vmulq_n_f32(d, x.d[j][t]);
-        acc[t] = settle(vfmaq_f32(acc[t], vcvtq_f32_s32(vpaddlq_s16(dots)), scale));
+        let twice = vpadalq_s16(vpaddlq_s16(dots), dots);
+        let sum = vreinterpret_s16_s8(load(x, 80 * NT + at * 8));
+        let dots = vcvtq_f32_s32(vsubw_s16(twice, sum));
+        acc[t] = settle(vfmaq_f32(acc[t], dots, vmulq_n_f32(d, x.d[j][t])));
     }
 }
