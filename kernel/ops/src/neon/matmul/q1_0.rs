@@ -75,7 +75,12 @@ fn plus(w: &Slab, b: usize) -> [Block; GROUP] {
 /// Four blocks of 32 with a scale in common.
 #[inline]
 #[target_feature(enable = "neon")]
-fn file_block<const NT: usize>(w: &Slab, half: usize, x: [&QuantPair<NT>; 2], acc: &mut [float32x4_t; NT]) {
+fn file_block<const NT: usize>(
+    w: &Slab,
+    half: usize,
+    x: [&QuantPair<NT>; 2],
+    acc: &mut [float32x4_t; NT],
+) {
     let d = widen_half(load(w, 0), half);
     for (p, x) in x.into_iter().enumerate() {
         for j in 0..2 {
@@ -97,9 +102,8 @@ fn block<const NT: usize>(
     for t in 0..NT {
         let at = j * NT + t;
         let (x0, x1) = (load(x, at * 32), load(x, at * 32 + 16));
-        let [a, b, c, e] = plus.map(|(m0, m1)| {
-            vpadalq_s8(vpaddlq_s8(vandq_s8(m0, x0)), vandq_s8(m1, x1))
-        });
+        let [a, b, c, e] =
+            plus.map(|(m0, m1)| vpadalq_s8(vpaddlq_s8(vandq_s8(m0, x0)), vandq_s8(m1, x1)));
         let dots = vpaddq_s16(vpaddq_s16(a, b), vpaddq_s16(c, e));
         let twice = vpadalq_s16(vpaddlq_s16(dots), dots);
         let sum = vreinterpret_s16_s8(load(x, 80 * NT + at * 8));
