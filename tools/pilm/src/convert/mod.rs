@@ -20,6 +20,7 @@ use ops::GgmlType;
 use serde_json::Value as Json;
 
 use crate::gguf_writer::{self, Header, Value};
+use crate::dequantize::dequantize;
 use crate::requantize::{Target, file_type};
 use crate::safetensors::{self, Checkpoint};
 use config::HfConfig;
@@ -101,6 +102,9 @@ pub fn convert<W: Write>(
             let values = tensor.rows(&mut checkpoint, row, n)?;
             let bytes = crate::requantize::encode(&tensor.name, &values, stored)
                 .map_err(|e| Error::Encode(e.to_string()))?;
+            if stored == GgmlType::Q1_0 && dequantize(stored, &bytes).is_none_or(|ours| ours != values) {
+                return Err(Error::NotOneBit { name: tensor.name.clone() });
+            }
             body.write(&tensor.name, &bytes)?;
             row += n;
             done += n * cols;
@@ -162,6 +166,8 @@ pub enum Error {
     Checkpoint(safetensors::Error),
     /// Weights that cannot be encoded.
     Encode(String),
+    /// A block for Q1_0 has other weights than a number that an f16 holds and its negative.
+    NotOneBit { name: String },
     /// The result could not be written.
     Write(gguf_writer::Error),
 }
@@ -195,6 +201,10 @@ impl fmt::Display for Error {
             Error::Tokenizer { what } => write!(f, "tokenizer.json: {what}"),
             Error::Checkpoint(e) => e.fmt(f),
             Error::Encode(e) => f.write_str(e),
+            Error::NotOneBit { name } => write!(
+                f,
+                "tensor {name} has more than two weights in a block of Q1_0; convert to f16 and quantize that"
+            ),
             Error::Write(e) => e.fmt(f),
         }
     }
