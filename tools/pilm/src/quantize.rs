@@ -151,6 +151,21 @@ mod tests {
     }
 
     #[test]
+    fn q1_0_has_the_mean_magnitude_and_the_signs_lowest_bit_first() {
+        let values: Vec<f32> = (0..128).map(|i| [2.0, -1.0, 0.0, -1.0][i % 4]).collect();
+        let bytes = made(GgmlType::Q1_0, &values);
+        assert_eq!(bytes.len(), 18);
+        assert_eq!(f16::from_le_bytes([bytes[0], bytes[1]]).to_f32(), 1.0);
+        assert_eq!(bytes[2..], [0b0101_0101; 16]);
+        let mut last = [0.25; 128];
+        last[127] = -0.25;
+        let bytes = made(GgmlType::Q1_0, &last);
+        assert_eq!(bytes[16..], [0xFF, 0x7F]);
+        let back = crate::dequantize::dequantize(GgmlType::Q1_0, &bytes).unwrap();
+        assert_eq!(back, last);
+    }
+
+    #[test]
     fn zeros_have_scale_zero() {
         for ggml_type in [GgmlType::Q8_0, GgmlType::Q4_0, GgmlType::Q4_1] {
             let bytes = made(ggml_type, &[0.0; 32]);

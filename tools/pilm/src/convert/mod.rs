@@ -19,8 +19,8 @@ use std::path::{Path, PathBuf};
 use ops::GgmlType;
 use serde_json::Value as Json;
 
-use crate::gguf_writer::{self, Header, Value};
 use crate::dequantize::dequantize;
+use crate::gguf_writer::{self, Header, Value};
 use crate::requantize::{Target, file_type};
 use crate::safetensors::{self, Checkpoint};
 use config::HfConfig;
@@ -102,8 +102,12 @@ pub fn convert<W: Write>(
             let values = tensor.rows(&mut checkpoint, row, n)?;
             let bytes = crate::requantize::encode(&tensor.name, &values, stored)
                 .map_err(|e| Error::Encode(e.to_string()))?;
-            if stored == GgmlType::Q1_0 && dequantize(stored, &bytes).is_none_or(|ours| ours != values) {
-                return Err(Error::NotOneBit { name: tensor.name.clone() });
+            if stored == GgmlType::Q1_0
+                && dequantize(stored, &bytes).is_none_or(|ours| ours != values)
+            {
+                return Err(Error::NotOneBit {
+                    name: tensor.name.clone(),
+                });
             }
             body.write(&tensor.name, &bytes)?;
             row += n;
