@@ -1,6 +1,6 @@
 //! A model of each architecture, weight type and tokenizer runs in the machine with the host's tokens and logits.
 
-use ops::GgmlType::{self, BF16, F16, F32, Q4_0, Q4_1, Q4_K, Q5_0, Q5_1, Q5_K, Q6_K, Q8_0};
+use ops::GgmlType::{self, BF16, F16, F32, Q1_0, Q4_0, Q4_1, Q4_K, Q5_0, Q5_1, Q5_K, Q6_K, Q8_0};
 use pilm::editable::Editable;
 use pilm::gguf_writer::Value as Metadata;
 use pilm::synth::{self, Shape, Vocabulary};
@@ -12,8 +12,8 @@ use tests::host;
 use tests::requests::events;
 use xtask::card::CardFile;
 
-const TYPES: [GgmlType; 11] = [
-    F32, F16, BF16, Q8_0, Q4_0, Q4_1, Q5_0, Q5_1, Q4_K, Q5_K, Q6_K,
+const TYPES: [GgmlType; 12] = [
+    F32, F16, BF16, Q8_0, Q4_0, Q4_1, Q5_0, Q5_1, Q4_K, Q5_K, Q6_K, Q1_0,
 ];
 /// As files spell them in `tokenizer.ggml.pre`.
 const PRE_TOKENIZERS: [&str; 5] = ["smollm", "qwen2", "llama-bpe", "gpt-2", "default"];

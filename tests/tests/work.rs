@@ -42,9 +42,17 @@ fn decode(pi: &mut Session, n_cores: usize) -> Vec<CoreWork> {
 
 #[test]
 fn weights_are_read_once_and_cores_share_evenly() {
-    let shapes = [Shape::llama_tied(), Shape::qwen2(), Shape::qwen3_tied()];
-    for shape in shapes.map(even) {
-        let model = synth::bytes(&shape, GgmlType::Q8_0);
+    let wide = Shape {
+        n_layers: 4,
+        ..Shape::llama_wide()
+    };
+    for (shape, ggml_type) in [
+        (even(Shape::llama_tied()), GgmlType::Q8_0),
+        (even(Shape::qwen2()), GgmlType::Q8_0),
+        (even(Shape::qwen3_tied()), GgmlType::Q8_0),
+        (wide, GgmlType::Q1_0),
+    ] {
+        let model = synth::bytes(&shape, ggml_type);
         let gguf = Gguf::parse(&model, model.len() as u64).unwrap();
         let matrices = gguf.tensors().filter(|tensor| tensor.dims.len() == 2);
         let facts = ModelFacts {

@@ -6,7 +6,7 @@ use crate::lanes::F32x4;
 /// Two blocks of 32 quantised activations of `NT` tokens.
 ///
 /// Value `i` of block `j`, token `t` is `d[j][t] · q[j][t][i]`. `s` is `d · Σq`, which weights
-/// with a minimum need.
+/// with a minimum need; `sum` is `Σq` four times, which weights of one bit need.
 #[derive(Clone, Copy, Debug)]
 #[repr(C, align(16))]
 pub struct QuantPair<const NT: usize> {
@@ -16,6 +16,8 @@ pub struct QuantPair<const NT: usize> {
     pub d: [[f32; NT]; 2],
     /// Scaled sums.
     pub s: [[f32; NT]; 2],
+    /// Sums.
+    pub sum: [[[i16; 4]; NT]; 2],
 }
 
 /// Sixteen float activations of `NT` tokens.
@@ -32,6 +34,7 @@ impl<const NT: usize> QuantPair<NT> {
         q: [[[0; 32]; NT]; 2],
         d: [[0.0; NT]; 2],
         s: [[0.0; NT]; 2],
+        sum: [[[0; 4]; NT]; 2],
     };
 }
 
@@ -40,8 +43,8 @@ impl<const NT: usize> FloatChunk<NT> {
     pub const ZERO: Self = Self { x: [[0.0; 16]; NT] };
 }
 
-// SAFETY: floats after bytes that are a multiple of them, in all 80 · `NT` bytes: no padding for any `NT`, which
-// a derive cannot tell.
+// SAFETY: numbers, each part a multiple of the next one's alignment, in all 96 · `NT` bytes: no padding for any
+// `NT`, which a derive cannot tell.
 unsafe impl<const NT: usize> Plain for QuantPair<NT> {}
 // SAFETY: floats in all 64 · `NT` bytes.
 unsafe impl<const NT: usize> Plain for FloatChunk<NT> {}

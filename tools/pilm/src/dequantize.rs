@@ -32,6 +32,7 @@ pub fn dequantize(ggml_type: GgmlType, bytes: &[u8]) -> Option<Vec<f32>> {
         GgmlType::Q4_K => q4_k,
         GgmlType::Q5_K => q5_k,
         GgmlType::Q6_K => q6_k,
+        GgmlType::Q1_0 => q1_0,
         _ => return None,
     };
     for block in bytes.chunks_exact(block_bytes) {
@@ -157,4 +158,13 @@ fn q6_k(block: &[u8], out: &mut Vec<f32>) {
             }
         }
     }
+}
+
+/// d, 16 bytes of signs, the first weight's in the lowest bit: d where it is set, else −d.
+fn q1_0(block: &[u8], out: &mut Vec<f32>) {
+    let d = float16(block, 0);
+    let signs = block[2..18]
+        .iter()
+        .flat_map(|byte| (0..8).map(move |bit| byte >> bit & 1));
+    out.extend(signs.map(|sign| if sign == 1 { d } else { -d }));
 }

@@ -3,7 +3,7 @@
 //! Scales are computed in f32 and stored as f16; the quants are made with the f32 scale, not with
 //! the stored one. Q8_0 rounds ties away from zero; Q4_0 and Q4_1 add a half and truncate.
 //!
-//! Resources: `quantize_row_{q4_0,q4_1,q8_0}_ref` in ggml, `ggml-quants.c` (MIT).
+//! Resources: `quantize_row_{q1_0,q4_0,q4_1,q8_0}_ref` in ggml, `ggml-quants.c` (MIT).
 
 use half::f16;
 use ops::GgmlType;
@@ -12,12 +12,13 @@ use ops::GgmlType;
 const BLOCK: usize = 32;
 
 /// Weight types that [`quantize`] makes.
-pub const TARGETS: [GgmlType; 5] = [
+pub const TARGETS: [GgmlType; 6] = [
     GgmlType::F32,
     GgmlType::F16,
     GgmlType::Q8_0,
     GgmlType::Q4_0,
     GgmlType::Q4_1,
+    GgmlType::Q1_0,
 ];
 
 /// Appends `values` in `ggml_type` to `out`; false if the type is not one of [`TARGETS`].
@@ -37,6 +38,7 @@ pub fn quantize(ggml_type: GgmlType, values: &[f32], out: &mut Vec<u8>) -> bool 
         GgmlType::Q8_0 => blocks.for_each(|b| q8_0(b, out)),
         GgmlType::Q4_0 => blocks.for_each(|b| q4_0(b, out)),
         GgmlType::Q4_1 => blocks.for_each(|b| q4_1(b, out)),
+        GgmlType::Q1_0 => values.chunks_exact(128).for_each(|b| q1_0(b, out)),
         _ => return false,
     }
     true
@@ -76,6 +78,16 @@ fn q4_1(values: &[f32], out: &mut Vec<u8>) {
     out.extend(f16::from_f32(d).to_le_bytes());
     out.extend(f16::from_f32(min).to_le_bytes());
     pack_nibbles(values, |v| (v - min) * id + 0.5, out);
+}
+
+/// `d` (f16), the mean magnitude, and 128 signs; weight = ±d, 0 counts as +. Blocks of ±d come back as they are.
+fn q1_0(values: &[f32], out: &mut Vec<u8>) {
+    let magnitudes = values.iter().fold(0.0, |sum, v| sum + v.abs());
+    out.extend(f16::from_f32(magnitudes / values.len() as f32).to_le_bytes());
+    out.extend(values.chunks_exact(8).map(|eight| {
+        let signs = eight.iter().rev().map(|v| u8::from(*v >= 0.0));
+        signs.fold(0, |byte, sign| byte << 1 | sign)
+    }));
 }
 
 /// Byte `j` holds value `j` in its low and value `j + 16` in its high nibble.
@@ -136,6 +148,21 @@ mod tests {
         assert_eq!(f16::from_le_bytes([bytes[2], bytes[3]]).to_f32(), 0.0);
         let low: Vec<u8> = bytes[4..7].iter().map(|b| b & 15).collect();
         assert_eq!(low, [15, 8, 7]);
+    }
+
+    #[test]
+    fn q1_0_has_the_mean_magnitude_and_the_signs_lowest_bit_first() {
+        let values: Vec<f32> = (0..128).map(|i| [2.0, -1.0, 0.0, -1.0][i % 4]).collect();
+        let bytes = made(GgmlType::Q1_0, &values);
+        assert_eq!(bytes.len(), 18);
+        assert_eq!(f16::from_le_bytes([bytes[0], bytes[1]]).to_f32(), 1.0);
+        assert_eq!(bytes[2..], [0b0101_0101; 16]);
+        let mut last = [0.25; 128];
+        last[127] = -0.25;
+        let bytes = made(GgmlType::Q1_0, &last);
+        assert_eq!(bytes[16..], [0xFF, 0x7F]);
+        let back = crate::dequantize::dequantize(GgmlType::Q1_0, &bytes).unwrap();
+        assert_eq!(back, last);
     }
 
     #[test]

@@ -142,6 +142,7 @@ pub fn file_type(ggml_type: GgmlType) -> u32 {
         GgmlType::Q5_K => 17,
         GgmlType::Q6_K => 18,
         GgmlType::BF16 => 32,
+        GgmlType::Q1_0 => 40,
         _ => 0,
     }
 }

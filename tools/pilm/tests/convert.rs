@@ -285,3 +285,32 @@ fn a_missing_tensor_and_a_stranger_are_named() {
         assert!(refused.to_string().contains(named), "{refused}");
     }
 }
+
+#[test]
+fn signs_convert_to_themselves_and_nothing_else_to_signs() {
+    let shape = Shape::llama_wide();
+    let mut model = Editable::parse(&bytes(&shape, GgmlType::Q1_0)).unwrap();
+    let dir = Dir::new("signs");
+    let source = Source {
+        dir: dir.0.clone(),
+        tokenizer_dir: dir.0.clone(),
+    };
+    let target = Target {
+        ggml_type: GgmlType::Q1_0,
+        pure: false,
+    };
+    write_directory(&dir.0, &shape, &model, false);
+    let file = convert(&source, target, Vec::new(), &mut |_, _| ()).unwrap();
+    let converted = Editable::parse(&file).unwrap();
+    assert!(
+        model
+            .tensors
+            .iter()
+            .all(|tensor| converted.tensors.contains(tensor))
+    );
+
+    model.ending_in("attn_v.weight").next().unwrap().values[300] *= 1.5;
+    write_directory(&dir.0, &shape, &model, false);
+    let refused = convert(&source, target, Vec::new(), &mut |_, _| ()).unwrap_err();
+    assert!(refused.to_string().contains("attn_v.weight"), "{refused}");
+}

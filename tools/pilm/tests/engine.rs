@@ -118,13 +118,13 @@ fn f16_weights_give_the_references_logits_of_the_same_weights() {
 
 /// Every type with a kernel, on a model that can hold it.
 fn every_type() -> Vec<(Shape, GgmlType)> {
-    use GgmlType::{BF16, F16, F32, Q4_0, Q4_1, Q4_K, Q5_0, Q5_1, Q5_K, Q6_K, Q8_0};
+    use GgmlType::{BF16, F16, F32, Q1_0, Q4_0, Q4_1, Q4_K, Q5_0, Q5_1, Q5_K, Q6_K, Q8_0};
     let mut all: Vec<(Shape, GgmlType)> = Shape::tiny()
         .into_iter()
         .flat_map(|shape| [F32, F16, Q8_0].map(|t| (shape.clone(), t)))
         .collect();
     all.extend([BF16, Q4_0, Q4_1, Q5_0, Q5_1].map(|t| (Shape::qwen2(), t)));
-    all.extend([Q4_K, Q5_K, Q6_K].map(|t| (Shape::llama_wide(), t)));
+    all.extend([Q4_K, Q5_K, Q6_K, Q1_0].map(|t| (Shape::llama_wide(), t)));
     all.extend([F32, Q4_0].map(|t| (Shape::llama_sentence_piece(), t)));
     all
 }

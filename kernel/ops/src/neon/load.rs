@@ -63,3 +63,22 @@ pub fn settle(v: float32x4_t) -> float32x4_t {
     }
     out
 }
+
+/// −1 in every byte that has a bit in common with `bits`, else 0.
+///
+/// Of the intrinsic the compiler makes `and`, `cmeq` and `bic` where the result meets an `and`.
+#[inline(always)] // One instruction.
+pub fn test_bits(bytes: uint8x16_t, bits: uint8x16_t) -> int8x16_t {
+    let mask;
+    // SAFETY: one instruction, on registers alone.
+    unsafe {
+        core::arch::asm!(
+            "cmtst {mask:v}.16b, {bytes:v}.16b, {bits:v}.16b",
+            mask = lateout(vreg) mask,
+            bytes = in(vreg) bytes,
+            bits = in(vreg) bits,
+            options(pure, nomem, nostack, preserves_flags),
+        );
+    }
+    mask
+}

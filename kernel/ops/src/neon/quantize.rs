@@ -59,4 +59,6 @@ fn block<const NT: usize>(x: &[F32x4; 8], pair: &mut QuantPair<NT>, j: usize, t:
     store(pair, at + 16, high);
     pair.d[j][t] = d;
     pair.s[j][t] = d * sum as f32;
+    let sums = vreinterpret_s8_s16(vdup_n_s16(sum as i16));
+    store(pair, 80 * NT + (j * NT + t) * 8, sums);
 }

@@ -7,6 +7,7 @@
 mod copy;
 pub mod float;
 mod nibbles;
+pub mod q1_0;
 pub mod q4_0;
 pub mod q4_1;
 pub mod q4_k;

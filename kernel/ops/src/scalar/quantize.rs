@@ -27,6 +27,7 @@ pub fn quantize<const NT: usize>(
         }
         pair.d[b % 2][t] = d;
         pair.s[b % 2][t] = d * sum as f32;
+        pair.sum[b % 2][t] = [sum as i16; 4];
     }
 }
 

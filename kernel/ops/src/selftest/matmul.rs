@@ -151,7 +151,7 @@ fn fill_weights(ggml_type: GgmlType, bytes: &mut [u8], random: &mut Random) {
             }
             GgmlType::F16 | GgmlType::BF16 => block.copy_from_slice(&[scale[0], scale[1] & 0xBF]),
             GgmlType::Q6_K => block[208..].copy_from_slice(&scale),
-            GgmlType::Q8_0 | GgmlType::Q4_0 | GgmlType::Q5_0 => {
+            GgmlType::Q8_0 | GgmlType::Q4_0 | GgmlType::Q5_0 | GgmlType::Q1_0 => {
                 block[..2].copy_from_slice(&scale);
             }
             _ => {

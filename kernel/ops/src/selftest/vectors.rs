@@ -81,7 +81,8 @@ fn compare_pairs(
         for t in 0..TILE {
             comparison.value(ours.q[j][t] == theirs.q[j][t]);
             comparison.value(ours.d[j][t].to_bits() == theirs.d[j][t].to_bits());
-            comparison.value(ours.s[j][t].to_bits() == theirs.s[j][t].to_bits());
+            let sums = ours.sum[j][t] == theirs.sum[j][t];
+            comparison.value(sums && ours.s[j][t].to_bits() == theirs.s[j][t].to_bits());
         }
     }
 }

@@ -20,6 +20,8 @@ pub enum WeightType {
     Q4_0,
     #[value(name = "q4_1")]
     Q4_1,
+    #[value(name = "q1_0")]
+    Q1_0,
 }
 
 impl From<WeightType> for GgmlType {
@@ -30,6 +32,7 @@ impl From<WeightType> for GgmlType {
             WeightType::Q8_0 => GgmlType::Q8_0,
             WeightType::Q4_0 => GgmlType::Q4_0,
             WeightType::Q4_1 => GgmlType::Q4_1,
+            WeightType::Q1_0 => GgmlType::Q1_0,
         }
     }
 }

@@ -16,7 +16,7 @@ pub struct Args {
     /// Whose shape.
     #[arg(long, value_parser = PossibleValuesParser::new(SHAPES.map(|(name, _)| name)))]
     shape: String,
-    /// Type of the matrices: f32, f16, bf16, q8_0, q4_0, q4_1, q5_0, q5_1, q4_k, q5_k, q6_k, or
+    /// Type of the matrices: f32, f16, bf16, q8_0, q4_0, q4_1, q5_0, q5_1, q4_k, q5_k, q6_k, q1_0, or
     /// the mix q4_k_m.
     #[arg(long = "type")]
     weight_type: String,

@@ -18,6 +18,7 @@ use std::path::{Path, PathBuf};
 use ops::GgmlType;
 use serde_json::Value as Json;
 
+use crate::dequantize::dequantize;
 use crate::gguf_writer::{self, Header, Value};
 use crate::requantize::{Target, file_type};
 use crate::safetensors::{self, Checkpoint};
@@ -100,6 +101,13 @@ pub fn convert<W: Write>(
             let values = tensor.rows(&mut checkpoint, row, n)?;
             let bytes = crate::requantize::encode(&tensor.name, &values, stored)
                 .map_err(|e| Error::Encode(e.to_string()))?;
+            if stored == GgmlType::Q1_0
+                && dequantize(stored, &bytes).is_none_or(|ours| ours != values)
+            {
+                return Err(Error::NotOneBit {
+                    name: tensor.name.clone(),
+                });
+            }
             body.write(&tensor.name, &bytes)?;
             row += n;
             done += n * cols;
@@ -172,6 +180,11 @@ pub enum Error {
     /// Weights that cannot be encoded.
     #[error("{0}")]
     Encode(String),
+    /// A block for Q1_0 has other weights than a number that an f16 holds and its negative.
+    #[error(
+        "tensor {name} has more than two weights in a block of Q1_0; convert to f16 and quantize that"
+    )]
+    NotOneBit { name: String },
     /// The result could not be written.
     #[error(transparent)]
     Write(#[from] gguf_writer::Error),

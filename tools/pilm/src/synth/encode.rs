@@ -12,7 +12,7 @@ use ops::GgmlType;
 use crate::quantize::quantize;
 
 /// Types that can be made for a synthetic model.
-pub const TYPES: [GgmlType; 11] = [
+pub const TYPES: [GgmlType; 12] = [
     GgmlType::F32,
     GgmlType::F16,
     GgmlType::BF16,
@@ -24,6 +24,7 @@ pub const TYPES: [GgmlType; 11] = [
     GgmlType::Q4_K,
     GgmlType::Q5_K,
     GgmlType::Q6_K,
+    GgmlType::Q1_0,
 ];
 
 /// Appends `values` in `ggml_type` to `out`; false for a type that is not made here.
@@ -208,6 +209,7 @@ mod tests {
             (GgmlType::Q4_K, 0.1),
             (GgmlType::Q4_1, 0.1),
             (GgmlType::Q4_0, 0.1),
+            (GgmlType::Q1_0, 0.65),
         ] {
             let mut bytes = Vec::new();
             assert!(encode(ggml_type, &values, &mut bytes));

@@ -12,6 +12,7 @@
 mod dequantize;
 mod float;
 mod formats;
+mod q1_0;
 mod q6_k;
 
 use core::arch::aarch64::*;

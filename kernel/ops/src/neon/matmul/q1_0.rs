@@ -1,0 +1,113 @@
+//! Q1_0: see [`crate::packed::q1_0`]. No product is multiplied: activations change their sign.
+//!
+//! ```text
+//! 4 rows  s              cmtst with 1 << (2r + h)   → 16 masks, −1 for a minus
+//! 1 token x              neg, then bsl              → ±x
+//! 4 tokens x             eor with the mask          → x or −x − 1, and the masks' sums put it right
+//! one row                saddlp, sadalp             → 8 × i16 (at most 4 · 128)
+//! rows 0 1 2 3           addp, addp, addp, saddlp   → one i32 a row
+//! ```
+
+use core::arch::aarch64::*;
+
+use super::super::load::{load, settle, test_bits};
+use super::dequantize::{Unscaled, multiply};
+use super::{Block, QuantisedNeon, for_tiles, to_lanes, widen_half};
+use crate::activations::{FloatChunk, QuantPair};
+use crate::lanes::F32x4;
+use crate::packed::GROUP;
+use crate::packed::q1_0::{Q1_0, Slab};
+
+/// Q1_0, whose weights are signs.
+impl QuantisedNeon for Q1_0 {
+    #[target_feature(enable = "neon")]
+    unsafe fn mul<const NT: usize>(
+        groups: &[Slab],
+        x: &[QuantPair<NT>],
+        n_blocks: usize,
+        n_tokens: usize,
+        out: &mut [F32x4],
+    ) {
+        let (w_len, x_len) = (n_blocks.div_ceil(8), n_blocks.div_ceil(2));
+        for_tiles(groups, w_len, x, x_len, n_tokens, out, |group, x| {
+            let mut acc = [vdupq_n_f32(0.0); NT];
+            let (whole, rest) = x.as_chunks::<4>();
+            for (w, [a, b, c, d]) in group.iter().zip(whole) {
+                file_block(w, 0, [a, b], &mut acc);
+                file_block(w, 1, [c, d], &mut acc);
+            }
+            if let ([a, b], Some(w)) = (rest, group.get(whole.len())) {
+                file_block(w, 0, [a, b], &mut acc);
+            }
+            acc.map(|sum| to_lanes(sum))
+        });
+    }
+
+    #[target_feature(enable = "neon")]
+    unsafe fn mul_plain<const NT: usize>(
+        groups: &[Slab],
+        x: &[FloatChunk<NT>],
+        n_blocks: usize,
+        n_tokens: usize,
+        out: &mut [F32x4],
+    ) {
+        multiply::<Self, NT>(groups, x, n_blocks, n_tokens, out, |w, b| {
+            let d = widen_half(load(w, 0), b / 4);
+            let sign = |plus| vornq_s8(vdupq_n_s8(1), plus);
+            Unscaled {
+                rows: plus(w, b).map(|(a, b)| (sign(a), sign(b))),
+                d: [d, d],
+                m: vdupq_n_f32(0.0),
+            }
+        });
+    }
+}
+
+/// Whether the weights of block `b` are `d`, four rows: −1 or 0.
+#[inline]
+#[target_feature(enable = "neon")]
+fn plus(w: &Slab, b: usize) -> [Block; GROUP] {
+    let plane: uint8x16_t = load(w, 16 + b * 16);
+    let bit = |b: usize| test_bits(plane, vdupq_n_u8(1 << b));
+    core::array::from_fn(|r| (bit(2 * r), bit(2 * r + 1)))
+}
+
+/// Four blocks of 32 with a scale in common.
+#[inline]
+#[target_feature(enable = "neon")]
+fn file_block<const NT: usize>(
+    w: &Slab,
+    half: usize,
+    x: [&QuantPair<NT>; 2],
+    acc: &mut [float32x4_t; NT],
+) {
+    let d = widen_half(load(w, 0), half);
+    for (p, x) in x.into_iter().enumerate() {
+        for j in 0..2 {
+            block(d, plus(w, 4 * half + 2 * p + j), x, j, acc);
+        }
+    }
+}
+
+/// `Σ ±x` is `2 · Σ (x of a plus) − Σ x`.
+#[inline]
+#[target_feature(enable = "neon")]
+fn block<const NT: usize>(
+    d: float32x4_t,
+    plus: [Block; GROUP],
+    x: &QuantPair<NT>,
+    j: usize,
+    acc: &mut [float32x4_t; NT],
+) {
+    for t in 0..NT {
+        let at = j * NT + t;
+        let (x0, x1) = (load(x, at * 32), load(x, at * 32 + 16));
+        let [a, b, c, e] =
+            plus.map(|(m0, m1)| vpadalq_s8(vpaddlq_s8(vandq_s8(m0, x0)), vandq_s8(m1, x1)));
+        let dots = vpaddq_s16(vpaddq_s16(a, b), vpaddq_s16(c, e));
+        let twice = vpadalq_s16(vpaddlq_s16(dots), dots);
+        let sum = vreinterpret_s16_s8(load(x, 80 * NT + at * 8));
+        let dots = vcvtq_f32_s32(vsubw_s16(twice, sum));
+        acc[t] = settle(vfmaq_f32(acc[t], dots, vmulq_n_f32(d, x.d[j][t])));
+    }
+}
