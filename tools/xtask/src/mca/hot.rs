@@ -20,7 +20,7 @@ struct Hot {
 /// ggml's Q8_0 loop; on Armv8.0 it has no other for a prompt.
 const GGML_Q8_0: (f64, f64) = (26.0, 10.5);
 
-const HOT: [Hot; 10] = [
+const HOT: [Hot; 12] = [
     Hot {
         title: "Q8_0, decoded token",
         function: "mul_quantised::<ops::packed::q8_0::Q8_0, 1>",
@@ -90,6 +90,20 @@ const HOT: [Hot; 10] = [
         products: Some(192),
         ggml: None,
         bar: None,
+    },
+    Hot {
+        title: "Q1_0, decoded token",
+        function: "mul_quantised::<ops::packed::q1_0::Q1_0, 1>",
+        products: None,
+        ggml: None,
+        bar: Some(4.6),
+    },
+    Hot {
+        title: "Q1_0, four tokens of a prompt, each",
+        function: "mul_quantised::<ops::packed::q1_0::Q1_0, 4>",
+        products: None,
+        ggml: None,
+        bar: Some(4.4),
     },
 ];
 
