@@ -1,7 +1,7 @@
 //! `cargo xtask mca`: cycles of the image's hot loops on a Cortex-A72, as LLVM's model sees them.
 //!
 //! The loops are found in the shipped image: innermost loops that multiply int8 (`smull`, `smlal2`,
-//! 8 products each) or accumulate floats (`fmla`, 4 each). The model knows the pipelines, not caches
+//! 8 products each), mask them by bits or accumulate floats (`fmla`, 4 each). The model knows the pipelines, not caches
 //! and DRAM, and takes the A72 for an A57: figures to compare, not to time by.
 
 mod hot;
@@ -24,6 +24,8 @@ const FEWEST_PRODUCTS: u64 = 16;
 const TURNS: u64 = 100;
 /// Parts of the names of functions that compute for comparison only.
 const NOT_HOT: [&str; 2] = ["selftest", "scalar"];
+/// Part of the names of functions that multiply with int8 activations.
+const QUANTISED: &str = "mul_quantised";
 /// Part of the names of functions with plain kernels.
 const PLAIN: &str = "mul_plain";
 
@@ -257,6 +259,15 @@ fn products(site: &Loop) -> u64 {
     if int8 > 0 {
         return int8;
     }
+    // Weights of one bit are masks; of a block's two sums the second is accumulated onto the first.
+    let signs = if site.function.contains(QUANTISED) {
+        32 * count(&["sadalp"], ".16b")
+    } else {
+        0
+    };
+    if signs > 0 {
+        return signs;
+    }
     let scaled = if site.function.contains(PLAIN) {
         count(&["scvtf", "ucvtf"], ".4s").saturating_sub(count(&["fmul"], ".4s"))
     } else {
@@ -352,6 +363,24 @@ mod tests {
         let by_fmul = "fmul\tv1.4s, v1.4s, v3.4s";
         assert_eq!(products(&site("mul_plain::<Q8_0, 1>", by_fmul)), 4);
         assert_eq!(products(&site("attend", by_fmla)), 8);
+    }
+
+    #[test]
+    fn masked_activations_are_products_where_weights_are_bits() {
+        let site = |function: &str| Loop {
+            function: function.into(),
+            addr: 0x8_0000,
+            body: [
+                "and\tv1.16b, v2.16b, v3.16b",
+                "saddlp\tv1.8h, v1.16b",
+                "sadalp\tv1.8h, v4.16b",
+                "sadalp\tv5.4s, v1.8h",
+            ]
+            .map(str::to_owned)
+            .to_vec(),
+        };
+        assert_eq!(products(&site("mul_quantised::<Q1_0, 1>")), 32);
+        assert_eq!(products(&site("quantize")), 0);
     }
 
     #[test]

@@ -20,7 +20,7 @@ struct Hot {
 /// ggml's Q8_0 loop; on Armv8.0 it has no other for a prompt.
 const GGML_Q8_0: (f64, f64) = (26.0, 10.5);
 
-const HOT: [Hot; 10] = [
+const HOT: [Hot; 12] = [
     Hot::new(
         "Q8_0, decoded token",
         "mul_quantised::<ops::packed::q8_0::Q8_0, 1>",
@@ -64,6 +64,20 @@ const HOT: [Hot; 10] = [
         ..Hot::new(
             "attention, f16 keys and values, three query heads, each",
             "KvF16 as ops::neon::attention::KvNeon>::attend::<3>",
+        )
+    },
+    Hot {
+        bar: Some(4.6),
+        ..Hot::new(
+            "Q1_0, decoded token",
+            "mul_quantised::<ops::packed::q1_0::Q1_0, 1>",
+        )
+    },
+    Hot {
+        bar: Some(4.4),
+        ..Hot::new(
+            "Q1_0, four tokens of a prompt, each",
+            "mul_quantised::<ops::packed::q1_0::Q1_0, 4>",
         )
     },
 ];
