@@ -9,6 +9,7 @@ use crate::experiment::{Experiment, Lab, model_failed};
 use crate::machine::Machine;
 use crate::samples::{Samples, Turns};
 use alloc::borrow::Cow;
+use alloc::boxed::Box;
 use alloc::vec::Vec;
 use llm::tokenizer::TokenId;
 use protocol::event::{self, Done, Error, ErrorCode, Event, Phase};
@@ -82,7 +83,7 @@ impl ModelBench {
             ];
             for ((phase, tokens, context_start), samples) in phases.into_iter().zip(samples) {
                 let rate = samples.per_second(tokens as f64);
-                lab.report.event(Event::Bench(event::Bench {
+                lab.report.event(Event::Bench(Box::new(event::Bench {
                     phase,
                     cores: i + 1,
                     tokens,
@@ -98,7 +99,7 @@ impl ModelBench {
                     conditions: conditions.clone(),
                     samples: samples.record(),
                     tokens_per_s: rate.filter(|_| !board.emulated),
-                }));
+                })));
             }
         }
     }

@@ -222,10 +222,10 @@ impl<'s, 'm, M: Machine> Session<'s, 'm, M> {
                 let settings = &self.kept.settings;
                 let hear = &mut |file: &str, progress| hear(id, file, progress);
                 let seat = opened.load(self.machine, settings, ram, hear)?;
-                self.kept.outbox.event(Event::Loaded(Loaded {
+                self.kept.outbox.event(Event::Loaded(Box::new(Loaded {
                     model: seat.facts.clone(),
                     timing: seat.facts.load,
-                }));
+                })));
                 self.seat = Some(seat);
                 return Ok(Begun::Done(Done::default()));
             }
@@ -248,7 +248,7 @@ impl<'s, 'm, M: Machine> Session<'s, 'm, M> {
         let machine = self.machine;
         let out = &mut self.kept.outbox;
         match op {
-            Op::Info(_) => out.event(Event::Info(Info {
+            Op::Info(_) => out.event(Event::Info(Box::new(Info {
                 firmware: Cow::Borrowed("PiLM"),
                 version: machine.facts().version.clone(),
                 board: machine.facts().clone(),
@@ -259,7 +259,7 @@ impl<'s, 'm, M: Machine> Session<'s, 'm, M> {
                 }),
                 settings: self.kept.settings.clone(),
                 limits: Limits::THIS,
-            })),
+            }))),
             Op::Models(_) => {
                 let files = machine
                     .models()

@@ -11,6 +11,7 @@ use crate::experiment::{Experiment, Lab};
 use crate::machine::Machine;
 use crate::samples::{Samples, Turns};
 use alloc::borrow::Cow;
+use alloc::boxed::Box;
 use alloc::vec::Vec;
 use inputs::Inputs;
 use ops::activations::TILE;
@@ -102,7 +103,7 @@ impl KernelBench {
                 .find(|other| other.kernels == KernelSet::Reference && other.is_rival_of(here));
             let speedup = reference.map(|reference| reference.samples.mean() / here.samples.mean());
             let rate = here.samples.per_second(inputs.read_bytes() as f64 / 1e9);
-            lab.report.event(Event::Kernels(event::Kernels {
+            lab.report.event(Event::Kernels(Box::new(event::Kernels {
                 kernels: Cow::Borrowed(here.kernels.name()),
                 tensor: Cow::Borrowed(inputs.tensor),
                 format: Cow::Borrowed(inputs.format.name()),
@@ -121,7 +122,7 @@ impl KernelBench {
                 max_relative_error: here.error,
                 compared_values: inputs.compared_values(here.n_tokens),
                 mean_gb_per_s: rate.filter(|_| !board.emulated),
-            }));
+            })));
         }
     }
 }

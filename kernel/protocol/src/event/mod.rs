@@ -11,6 +11,7 @@ use crate::id::Id;
 use crate::scalar::Scalar;
 use crate::settings::{Effect, Setting, Settings};
 use alloc::borrow::Cow;
+use alloc::boxed::Box;
 use alloc::collections::BTreeMap;
 use alloc::string::String;
 use alloc::vec::Vec;
@@ -47,17 +48,17 @@ pub enum Event<'a> {
     /// How far a load is.
     Progress(Progress),
     /// A model was loaded.
-    Loaded(Loaded),
+    Loaded(Box<Loaded>),
     /// The model files on the card.
     Models(Models),
     /// What runs here.
-    Info(Info),
+    Info(Box<Info>),
     /// A setting has changed.
     Settings(Changed),
     /// A measurement of prefill or decode.
-    Bench(Bench),
+    Bench(Box<Bench>),
     /// A measurement of one kernel set.
-    Kernels(Kernels),
+    Kernels(Box<Kernels>),
     /// Perplexity so far.
     Ppl(Ppl),
     /// A measurement of the memory.

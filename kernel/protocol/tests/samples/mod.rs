@@ -56,10 +56,10 @@ pub fn events() -> Vec<Event<'static>> {
             done_bytes: 1,
             total_bytes: 2,
         }),
-        Event::Loaded(Loaded {
+        Event::Loaded(Box::new(Loaded {
             model: ModelFacts::default(),
             timing: LoadTiming::default(),
-        }),
+        })),
         Event::Models(Models {
             models: vec![ModelEntry {
                 name: "a.gguf".into(),
@@ -67,9 +67,9 @@ pub fn events() -> Vec<Event<'static>> {
                 loaded: true,
             }],
         }),
-        Event::Info(info()),
+        Event::Info(Box::new(info())),
         Event::Settings(Changed::new(Setting::Temperature, &Settings::default())),
-        Event::Bench(Bench {
+        Event::Bench(Box::new(Bench {
             phase: Phase::Decode,
             cores: 1,
             tokens: 2,
@@ -85,8 +85,8 @@ pub fn events() -> Vec<Event<'static>> {
             conditions: conditions.clone(),
             samples: samples.clone(),
             tokens_per_s: Some(2.5),
-        }),
-        Event::Kernels(Kernels {
+        })),
+        Event::Kernels(Box::new(Kernels {
             kernels: "int8".into(),
             tensor: "ffn_up".into(),
             format: "Q8_0".into(),
@@ -105,7 +105,7 @@ pub fn events() -> Vec<Event<'static>> {
             max_relative_error: Some(0.001),
             compared_values: 5,
             mean_gb_per_s: Some(3.5),
-        }),
+        })),
         Event::Ppl(Ppl {
             chunk: 1,
             chunks: 2,
