@@ -59,7 +59,7 @@ impl<'s> Inbox<'s> {
     }
 
     /// The next line; shows the prompt and the typing. `None` when the serial line has ended.
-    pub fn next(&mut self) -> Option<Input> {
+    pub fn next_input(&mut self) -> Option<Input> {
         if !self.prompted {
             self.editor.start(&mut self.echo);
             self.prompted = true;
@@ -226,9 +226,9 @@ mod tests {
         assert!(!inbox.poll());
         assert_eq!(inbox.end(), None);
         assert_eq!(wire.shown(), "");
-        assert_eq!(inbox.next(), line("next question"));
+        assert_eq!(inbox.next_input(), line("next question"));
         assert_eq!(wire.shown(), "> next question\r\n");
-        assert_eq!(inbox.next(), None);
+        assert_eq!(inbox.next_input(), None);
         assert_eq!(wire.shown(), "> and");
     }
 
@@ -240,7 +240,7 @@ mod tests {
         wire.type_in(b"dropped\r\x03kept\r");
         assert!(inbox.poll());
         assert_eq!(inbox.end(), Some(Stop::Interrupt));
-        assert_eq!(inbox.next(), line("kept"));
+        assert_eq!(inbox.next_input(), line("kept"));
     }
 
     #[test]
@@ -261,9 +261,9 @@ mod tests {
             wire.type_in(b"\r\n");
             assert_eq!(inbox.poll(), stops, "{line}");
             assert_eq!(inbox.end(), stops.then_some(Stop::Abort));
-            assert_eq!(inbox.next(), Some(Input::Line("text".into())));
+            assert_eq!(inbox.next_input(), Some(Input::Line("text".into())));
             assert_eq!(
-                inbox.next().is_some(),
+                inbox.next_input().is_some(),
                 !stops,
                 "an abort that acted is not a request any more"
             );
@@ -278,7 +278,7 @@ mod tests {
         wire.type_in(b"{\"op\":\"reset\",\"id\":1}\n{\"op\":\"abort\",\"id\":1}\n");
         assert!(!inbox.poll());
         inbox.end();
-        assert!(matches!(inbox.next(), Some(Input::Json(_))));
+        assert!(matches!(inbox.next_input(), Some(Input::Json(_))));
         inbox.begin(Id::Number(1));
         assert!(inbox.poll());
     }

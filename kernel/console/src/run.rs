@@ -147,7 +147,7 @@ impl<'b, B: Board> Console<'b, B> {
                     if core::mem::take(&mut self.is_busy) {
                         self.inbox.end();
                     }
-                    let Some(input) = self.inbox.next() else {
+                    let Some(input) = self.inbox.next_input() else {
                         return Some(Exit::End);
                     };
                     self.report_lost();

@@ -356,7 +356,7 @@ impl Generation {
                 core,
                 gemv_rows: counts.gemv_rows,
                 attention_blocks: counts.attention_blocks,
-                barriers: counts.barriers.into(),
+                barriers: counts.barriers,
                 tensor_bytes: counts.tensor_bytes,
             }));
         }

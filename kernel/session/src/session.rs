@@ -36,7 +36,7 @@ pub struct Kept<'m, M: Machine> {
     /// Number of answers that were asked for without a seed.
     draws: u64,
     /// The model to load next.
-    opened: Option<Opened<'m, M>>,
+    opened: Option<Box<Opened<'m, M>>>,
 }
 
 impl<M: Machine> Kept<'_, M> {
@@ -67,7 +67,7 @@ pub enum Step {
 
 /// A request under way.
 enum Task<'m, M: Machine> {
-    Load(Opened<'m, M>),
+    Load(Box<Opened<'m, M>>),
     Generation(Box<Generation>),
     Experiment(Box<dyn Experiment<M>>),
 }
@@ -75,7 +75,7 @@ enum Task<'m, M: Machine> {
 /// What begins with a request.
 enum Begun<'m, M: Machine> {
     /// It is over already.
-    Done(Done),
+    Done(Box<Done>),
     Task(Task<'m, M>),
     Step(Step),
 }
@@ -202,7 +202,7 @@ impl<'s, 'm, M: Machine> Session<'s, 'm, M> {
     /// Keeps what is not over, and says what is.
     fn settle(&mut self, id: Rc<Id>, begun: Result<Begun<'m, M>, Error<'static>>) -> Step {
         match begun {
-            Ok(Begun::Done(done)) => self.kept.outbox.event(Event::Done(done)),
+            Ok(Begun::Done(done)) => self.kept.outbox.event(Event::Done(*done)),
             Ok(Begun::Task(task)) => self.running.push((id, task)),
             Ok(Begun::Step(step)) => return step,
             Err(error) => self.kept.outbox.event(Event::Error(error)),
@@ -227,7 +227,7 @@ impl<'s, 'm, M: Machine> Session<'s, 'm, M> {
                     timing: seat.facts.load,
                 })));
                 self.seat = Some(seat);
-                return Ok(Begun::Done(Done::default()));
+                return Ok(Begun::Done(Box::default()));
             }
             Task::Generation(mut generation) => {
                 let seat = self.seat.as_mut().ok_or_else(no_model)?;
@@ -239,7 +239,7 @@ impl<'s, 'm, M: Machine> Session<'s, 'm, M> {
                 (done, Task::Experiment(experiment))
             }
         };
-        Ok(done.map_or(Begun::Task(task), Begun::Done))
+        Ok(done.map_or(Begun::Task(task), |done| Begun::Done(Box::new(done))))
     }
 
     fn begin(&mut self, op: Op) -> Result<Begun<'m, M>, Error<'static>> {
@@ -274,7 +274,7 @@ impl<'s, 'm, M: Machine> Session<'s, 'm, M> {
                 out.event(Event::Models(Models { models }));
             }
             Op::Load(load) => {
-                self.kept.opened = Some(load::open(machine, &load.name)?);
+                self.kept.opened = Some(Box::new(load::open(machine, &load.name)?));
                 return Ok(Begun::Step(Step::Reload));
             }
             Op::Reset(_) => {
@@ -283,10 +283,10 @@ impl<'s, 'm, M: Machine> Session<'s, 'm, M> {
                 }
             }
             Op::Abort(_) => {
-                return Ok(Begun::Done(Done {
+                return Ok(Begun::Done(Box::new(Done {
                     aborted: Some(false),
                     ..Done::default()
-                }));
+                })));
             }
             Op::Set(set) => match self.kept.settings.set(&set.key, &set.value.word()) {
                 Ok(setting) => {
@@ -373,7 +373,7 @@ impl<'s, 'm, M: Machine> Session<'s, 'm, M> {
                 return experiment(Selftest::new());
             }
         }
-        Ok(Begun::Done(Done::default()))
+        Ok(Begun::Done(Box::default()))
     }
 
     fn generate(

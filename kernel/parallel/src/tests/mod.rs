@@ -1,8 +1,8 @@
 //! loom's models: every order in which 2 and 3 cores may run and see each other's writes, within bounds.
 //!
 //! The bounds: up to three preemptions for 2 cores, one or two for 3, whose models take hours without a bound. After
-//! [`MAX_WAITS`] turns of waiting loops an execution is run to its end, without other orders of its rest. The values of a
-//! buffer are loom's cells: two slices that overlap fail a model even when nothing is written.
+//! [`MAX_WAITS`] turns of waiting loops an execution is run to its end, without other orders of its rest. The values of
+//! a buffer are loom's cells: two slices that overlap fail a model even when nothing is written.
 //!
 //! ```sh
 //! RUSTFLAGS="--cfg loom" cargo test -p parallel --lib --target-dir target/loom
