@@ -2,7 +2,7 @@
 //!
 //! | module | holds |
 //! |---|---|
-//! | [`run`] | the loop: input to requests, steps, events to output |
+//! | [`run()`] | the loop: input to requests, steps, events to output |
 //! | [`board`] | what the console needs of the machine that it runs on |
 //! | [`inbox`], [`line_editor`], [`history`] | bytes to lines, with echo; a stop while the session is busy |
 //! | [`command`] | a person's line to a request |
