@@ -4,7 +4,7 @@
 //! |---|---|
 //! | [`machine`] | what an experiment needs of the machine that it runs on |
 //! | [`experiment`] | what all experiments have in common: steps, records, an end |
-//! | [`bench`] | how fast the loaded model works in a prompt and decodes |
+//! | [`mod@bench`] | how fast the loaded model works in a prompt and decodes |
 //! | [`membw`] | how fast the cores read, write and copy memory |
 //! | [`kernels`] | what each set of kernels makes of the model's own weights |
 //! | [`perplexity`] | how well the model predicts a text |
