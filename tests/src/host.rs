@@ -17,7 +17,7 @@ use pilm::threads::Threads;
 /// # Panics
 /// The model is unusable.
 pub fn checksums(model: &[u8], ids: &[u32], n_cores: usize) -> Vec<String> {
-    checksums_by(Kernels::Tuned, model, ids, n_cores)
+    checksums_by(Kernels::Int8, model, ids, n_cores)
 }
 
 /// [`checksums`] by another generation of kernels.

@@ -165,7 +165,7 @@ impl Scratch<'_> {
     /// Puts `vector` in as token `t` of the activations, in the forms that `stack` wants.
     pub fn put(&mut self, t: usize, stack: &[&Matrix<'_>]) {
         let cols = stack[0].cols();
-        if stack.iter().any(|w| self.kernels.want_quantised(w)) {
+        if stack.iter().any(|w| self.kernels.want_quantized(w)) {
             let (blocks, len) = (cols / 32, cols.div_ceil(64));
             if self.n_tokens == 1 {
                 dispatch::quantize(&self.vector, blocks, &mut self.quant1[..len], 0);
@@ -174,7 +174,7 @@ impl Scratch<'_> {
                 dispatch::quantize(&self.vector, blocks, tile, t % TILE);
             }
         }
-        if stack.iter().any(|w| !self.kernels.want_quantised(w)) {
+        if stack.iter().any(|w| !self.kernels.want_quantized(w)) {
             let len = cols.div_ceil(16);
             if self.n_tokens == 1 {
                 dispatch::copy_floats(&self.vector, &mut self.float1[..len], 0);

@@ -14,12 +14,12 @@ use crate::scalar::rope::RopeStyle;
 #[cfg(target_arch = "aarch64")]
 pub use crate::neon::{
     attention::KvNeon as KvKernels,
-    matmul::{FloatNeon as FloatKernels, QuantisedNeon as QuantisedKernels},
+    matmul::{FloatNeon as FloatKernels, QuantizedNeon as QuantizedKernels},
 };
 #[cfg(not(target_arch = "aarch64"))]
 pub use crate::{
     kv_format::KvFormat as KvKernels,
-    packed::{Quantised as QuantisedKernels, float::Float as FloatKernels},
+    packed::{Quantized as QuantizedKernels, float::Float as FloatKernels},
 };
 
 /// Whether this x86 has the instructions that the second compilation is for.
@@ -64,13 +64,13 @@ macro_rules! dispatch {
 dispatch! {
     /// [`scalar::matmul::quantised`] for many groups and tiles.
     #[inline(never)] // A loop of the image is found by this name.
-    pub fn mul_quantised<{Q: QuantisedKernels, const NT: usize}, {Q, NT}>(
+    pub fn mul_quantized<{Q: QuantizedKernels, const NT: usize}, {Q, NT}>(
         groups: &[Q::Slab],
         x: &[QuantPair<NT>],
         n_blocks: usize,
         n_tokens: usize,
         out: &mut [F32x4],
-    ) = scalar::matmul::quantised_rows::<Q, NT>(groups, x, n_blocks, n_tokens, out),
+    ) = scalar::matmul::quantized_rows::<Q, NT>(groups, x, n_blocks, n_tokens, out),
         neon: {
             // SAFETY: every AArch64 core that this runs on has AdvSIMD.
             unsafe { Q::mul(groups, x, n_blocks, n_tokens, out) }
@@ -78,7 +78,7 @@ dispatch! {
 
     /// [`scalar::matmul::plain`] for many groups and tiles.
     #[inline(never)] // A loop of the image is found by this name.
-    pub fn mul_plain<{Q: QuantisedKernels, const NT: usize}, {Q, NT}>(
+    pub fn mul_plain<{Q: QuantizedKernels, const NT: usize}, {Q, NT}>(
         groups: &[Q::Slab],
         x: &[FloatChunk<NT>],
         n_blocks: usize,

@@ -11,7 +11,7 @@ macro_rules! formats {
                 F16 "f16" = 1, 1, 2, float::F16;
                 BF16 "bf16" = 30, 1, 2, float::Bf16;
             }
-            quantised {
+            quantized {
                 Q4_0 "q4_0" = 2, 32, 18, q4_0::Q4_0;
                 Q4_1 "q4_1" = 3, 32, 20, q4_1::Q4_1;
                 Q5_0 "q5_0" = 6, 32, 22, q5_0::Q5_0;

@@ -110,7 +110,7 @@ impl Generation {
             sampler,
             text,
             lookup: Lookup {
-                guess: settings.speculate,
+                max_draft: settings.speculate,
                 ..Lookup::default()
             },
             answer: Vec::with_capacity(if plan.is_asked { context_len + 1 } else { 0 }),
@@ -211,7 +211,7 @@ impl Generation {
     ) -> Result<TokenId, Error<'static>> {
         let position = engine.pos();
         let logits = engine
-            .decode_guessing(id, &mut self.lookup, cores)
+            .decode_speculating(id, &mut self.lookup, cores)
             .map_err(model_failed)?;
         self.decode_steps += 1;
         self.choose(logits, position, out)
@@ -283,16 +283,16 @@ impl Generation {
             self.report_counts(Phase::Decode, &mut seat.engine, machine, out);
         }
         let Lookup {
-            n_guesses,
-            n_guessed,
-            n_confirmed,
+            n_drafts,
+            n_draft_tokens,
+            n_accepted,
             ..
         } = self.lookup;
         self.usage = Usage {
             total_tokens: self.usage.prompt_tokens + self.usage.completion_tokens,
-            drafts: n_guesses,
-            draft_tokens: n_guessed,
-            accepted_tokens: n_confirmed,
+            drafts: n_drafts,
+            draft_tokens: n_draft_tokens,
+            accepted_tokens: n_accepted,
             context_used: seat.engine.pos(),
             ..self.usage
         };
@@ -323,7 +323,7 @@ impl Generation {
             us => tokens as f64 * 1e6 / us as f64,
         };
         let speed = |tokens, us| (!emulated && !stopped_in_prompt).then(|| rate(tokens, us));
-        let decode_passes = self.decode_steps as u64 - self.lookup.n_confirmed;
+        let decode_passes = self.decode_steps as u64 - self.lookup.n_accepted;
         Timing {
             emulated,
             prefill_s: self.prefill_us as f64 / 1e6,
@@ -426,6 +426,6 @@ mod tests {
             assert!(takes(start) && takes(end), "{key}");
             assert!(!takes(start - 0.001) && !takes(end + 0.001), "{key}");
         }
-        assert_eq!(MAX_DRAFT_TOKENS, Lookup::MAX_GUESS);
+        assert_eq!(MAX_DRAFT_TOKENS, Lookup::MAX_DRAFT);
     }
 }

@@ -31,7 +31,7 @@ fn options() -> LoadOptions {
 
 /// Logits of all positions, in one vector.
 fn logits_of(file: &[u8], ids: &[u32], n_cores: usize, options: &LoadOptions) -> Vec<f32> {
-    logits_by(Kernels::Tuned, file, ids, n_cores, options)
+    logits_by(Kernels::Int8, file, ids, n_cores, options)
 }
 
 fn logits_by(
@@ -135,7 +135,7 @@ fn mixed_file() -> Vec<u8> {
 
 /// Only the activations are coarser than the reference's: it has the same weights.
 #[test]
-fn quantised_weights_stay_close_to_the_reference_of_the_same_weights() {
+fn quantized_weights_stay_close_to_the_reference_of_the_same_weights() {
     let mut files: Vec<(String, usize, Vec<u8>)> = every_type()
         .iter()
         .map(|(shape, t)| {
@@ -219,7 +219,7 @@ fn scalar_kernels_give_the_tuned_bits() {
     for (shape, ggml_type) in every_type() {
         let file = bytes(&shape, ggml_type);
         let ids = &ids(&shape)[..40];
-        let scalar = logits_by(Kernels::Scalar, &file, ids, 2, &options());
+        let scalar = logits_by(Kernels::Reference, &file, ids, 2, &options());
         let tuned = logits_of(&file, ids, 2, &options());
         assert_eq!(
             crc32c_f32(&scalar),
@@ -241,7 +241,7 @@ fn plain_kernels_give_the_references_logits_of_the_same_weights() {
         let file = bytes(&shape, ggml_type);
         let ids = &ids(&shape)[..80];
         let expected = reference_logits(&file, ids);
-        let plain = logits_by(Kernels::Plain, &file, ids, 2, &options);
+        let plain = logits_by(Kernels::Dequantize, &file, ids, 2, &options);
         let tuned = logits_of(&file, ids, 2, &options);
         let name = format!("{} {ggml_type:?}", shape.name);
         let [plain_error, tuned_error] =
@@ -259,7 +259,7 @@ fn plain_kernels_give_the_references_logits_of_the_same_weights() {
                 n_logits,
                 ..options.clone()
             };
-            let again = logits_by(Kernels::Plain, &file, ids, 3, &options);
+            let again = logits_by(Kernels::Dequantize, &file, ids, 3, &options);
             assert_eq!(crc32c_f32(&again), crc32c_f32(&plain), "{name} by {batch}");
         }
     }
@@ -274,8 +274,8 @@ fn other_bits_are_not_continued() {
     let mut session =
         Session::load(&mut file, &mut memory, &options(), threads, &mut |_, _| ()).unwrap();
     session.prefill(&[5, 6, 7], 0, &mut |_, _| ()).unwrap();
-    session.engine.set_kernels(Kernels::Scalar);
+    session.engine.set_kernels(Kernels::Reference);
     assert_eq!(session.engine.pos(), 3, "the same bits go on");
-    session.engine.set_kernels(Kernels::Plain);
+    session.engine.set_kernels(Kernels::Dequantize);
     assert_eq!(session.engine.pos(), 0);
 }

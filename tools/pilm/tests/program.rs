@@ -93,7 +93,7 @@ fn a_reader_that_leaves_ends_the_program_without_a_word() {
 }
 
 #[test]
-fn quantize_then_logits_give_the_quantised_models_checksum() {
+fn quantize_then_logits_give_the_quantized_models_checksum() {
     let folder = Folder::with_model("quantize", &Shape::llama_tied(), GgmlType::F32);
     folder.printed(&["quantize", "model.gguf", "q8.gguf", "--type", "q8_0"]);
     let expected = bytes(&Shape::llama_tied(), GgmlType::Q8_0);

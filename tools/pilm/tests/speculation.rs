@@ -55,7 +55,7 @@ fn guessing(
     let mut run = Run::default();
     let mut id = run.take(engine.prefill(prompt, threads, &|| false).unwrap());
     while run.ids.len() < N_TOKENS {
-        id = run.take(engine.decode_guessing(id, lookup, threads).unwrap());
+        id = run.take(engine.decode_speculating(id, lookup, threads).unwrap());
         let (_, answered) = run.ids.split_last().unwrap();
         assert_eq!(engine.held(), [prompt, answered].concat());
     }
@@ -90,8 +90,8 @@ fn ids_and_logits_are_those_of_plain_decoding() {
     ] {
         with_engine(&shape, |engine, threads| {
             for (kernels, n) in (0..N_PROMPTS)
-                .map(|n| (Kernels::Tuned, n))
-                .chain([(Kernels::Plain, 2), (Kernels::Scalar, 3)])
+                .map(|n| (Kernels::Int8, n))
+                .chain([(Kernels::Dequantize, 2), (Kernels::Reference, 3)])
             {
                 engine.set_kernels(kernels);
                 let prompt = prompt(n, shape.vocab_size);
@@ -103,8 +103,8 @@ fn ids_and_logits_are_those_of_plain_decoding() {
             }
         });
     }
-    assert!(lookup.n_confirmed > 0, "{lookup:?}");
-    assert!(lookup.n_confirmed < lookup.n_guessed, "{lookup:?}");
+    assert!(lookup.n_accepted > 0, "{lookup:?}");
+    assert!(lookup.n_accepted < lookup.n_draft_tokens, "{lookup:?}");
 }
 
 /// The logits that [`Engine::decode`] gives after `ids`.
@@ -124,13 +124,19 @@ fn a_guess_may_be_left_at_any_token() {
             engine.prefill(&prompt, threads, &|| false).unwrap();
             let mut lookup = Lookup::default();
             for id in &period[1..=n_taken] {
-                engine.decode_guessing(*id, &mut lookup, threads).unwrap();
+                engine
+                    .decode_speculating(*id, &mut lookup, threads)
+                    .unwrap();
             }
-            assert_eq!(lookup.n_guesses, 1, "one pass serves all");
-            assert_eq!(lookup.n_confirmed, n_taken as u64 - 1);
-            crc32c_f32(engine.decode_guessing(other, &mut lookup, threads).unwrap())
+            assert_eq!(lookup.n_drafts, 1, "one pass serves all");
+            assert_eq!(lookup.n_accepted, n_taken as u64 - 1);
+            crc32c_f32(
+                engine
+                    .decode_speculating(other, &mut lookup, threads)
+                    .unwrap(),
+            )
         };
-        for n_taken in 1..=Lookup::MAX_GUESS {
+        for n_taken in 1..=Lookup::MAX_DRAFT {
             let ids = [&prompt, &period[1..=n_taken], &[TokenId(77)]].concat();
             let found = after(engine, n_taken, TokenId(77));
             assert_eq!(engine.held(), ids);
@@ -149,19 +155,19 @@ fn what_else_is_run_forgets_the_guess() {
         engine.prefill(&prompt, threads, &|| false).unwrap();
         let guess = |engine: &mut Engine<'_>, lookup: &mut Lookup| {
             engine
-                .decode_guessing(period[2], lookup, threads)
+                .decode_speculating(period[2], lookup, threads)
                 .map(crc32c_f32)
                 .unwrap()
         };
         guess(engine, &mut lookup);
         // The guess was that 8 comes next; instead the context is cut and 8 comes there.
         engine.truncate(4);
-        let found = engine.decode_guessing(period[3], &mut lookup, threads);
+        let found = engine.decode_speculating(period[3], &mut lookup, threads);
         let found = crc32c_f32(found.unwrap());
         let ids = [&period[..4], &[period[3]]].concat();
         assert_eq!(engine.held(), ids);
         assert_eq!(found, expected_after(engine, threads, &ids));
-        assert_eq!(lookup.n_confirmed, 0);
+        assert_eq!(lookup.n_accepted, 0);
     });
 }
 
@@ -173,13 +179,15 @@ fn the_last_places_of_a_context_take_shorter_guesses() {
         engine.prefill(&ids[..124], threads, &|| false).unwrap();
         let mut lookup = Lookup::default();
         for id in &ids[124..] {
-            engine.decode_guessing(*id, &mut lookup, threads).unwrap();
+            engine
+                .decode_speculating(*id, &mut lookup, threads)
+                .unwrap();
         }
         assert_eq!(
-            (lookup.n_guesses, lookup.n_guessed, lookup.n_confirmed),
+            (lookup.n_drafts, lookup.n_draft_tokens, lookup.n_accepted),
             (1, 3, 3)
         );
-        let full = engine.decode_guessing(ids[0], &mut lookup, threads);
+        let full = engine.decode_speculating(ids[0], &mut lookup, threads);
         assert!(matches!(full, Err(EngineError::ContextFull { .. })));
     });
 }

@@ -168,7 +168,7 @@ pub fn count(options: &Options) -> Result<()> {
 
 fn prepare(voice: Voice, kernel: &Path, weight_type: WeightType, kernels: Kernels) -> Result<Job> {
     let name = match kernels {
-        Kernels::Tuned => weight_type.name().to_owned(),
+        Kernels::Int8 => weight_type.name().to_owned(),
         kernels => format!("{}_{kernels}", weight_type.name()),
     };
     let model = weight_type.file(voice)?;

@@ -25,7 +25,7 @@ const TURNS: u64 = 100;
 /// Parts of the names of functions that compute for comparison only.
 const NOT_HOT: [&str; 2] = ["selftest", "scalar"];
 /// Part of the names of functions that multiply with int8 activations.
-const QUANTISED: &str = "mul_quantised";
+const QUANTISED: &str = "mul_quantized";
 /// Part of the names of functions with plain kernels.
 const PLAIN: &str = "mul_plain";
 
@@ -379,7 +379,7 @@ mod tests {
             .map(str::to_owned)
             .to_vec(),
         };
-        assert_eq!(products(&site("mul_quantised::<Q1_0, 1>")), 32);
+        assert_eq!(products(&site("mul_quantized::<Q1_0, 1>")), 32);
         assert_eq!(products(&site("quantize")), 0);
     }
 

@@ -180,8 +180,8 @@ impl<M: Machine> Experiment<M> for KernelBench {
 /// The kernels that a setting names.
 pub fn kernel_set(set: KernelSet) -> Kernels {
     match set {
-        KernelSet::Reference => Kernels::Scalar,
-        KernelSet::Dequantize => Kernels::Plain,
-        KernelSet::Int8 => Kernels::Tuned,
+        KernelSet::Reference => Kernels::Reference,
+        KernelSet::Dequantize => Kernels::Dequantize,
+        KernelSet::Int8 => Kernels::Int8,
     }
 }

@@ -1,9 +1,9 @@
 //! The engine: a loaded model, its cache, and the tokens in it.
 
 mod error;
-mod guess;
 mod load;
 mod options;
+mod speculate;
 
 use alloc::boxed::Box;
 use alloc::vec::Vec;
@@ -44,7 +44,7 @@ pub struct Engine<'a> {
     weight_bytes: u64,
     load_times: LoadTimes,
     row: &'a mut [f32],
-    /// The last token that was decoded with a guess, and the guess.
+    /// The last token that was decoded with a draft, and the draft.
     ahead: Vec<TokenId>,
     /// How many of them are held; none when something else was run since.
     n_ahead_held: usize,

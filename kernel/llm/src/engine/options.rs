@@ -14,7 +14,7 @@ pub struct LoadOptions {
     pub kv_type: Option<KvType>,
     /// Most tokens that a prefill takes at once.
     pub batch: usize,
-    /// Positions that can have logits at once: a token and the guess that is checked with it, or the
+    /// Positions that can have logits at once: a token and the draft that is checked with it, or the
     /// batch for perplexity. Each takes 4 bytes per id of the vocabulary: 8 of them 1.6 MB for 49 152
     /// ids, 4.9 MB for 151 936.
     pub n_logits: usize,
@@ -33,7 +33,7 @@ impl Default for LoadOptions {
             context_len: None,
             kv_type: None,
             batch: 32,
-            n_logits: 1 + Lookup::MAX_GUESS,
+            n_logits: 1 + Lookup::MAX_DRAFT,
             n_cores: None,
             chunk_bytes: 2 << 20,
             timer: || 0,

@@ -12,39 +12,39 @@ use super::Matrix;
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Kernels {
     /// The definition, as this compiler makes it for the baseline processor. The bits of
-    /// [`Kernels::Tuned`].
-    Scalar,
+    /// [`Kernels::Int8`].
+    Reference,
     /// Quantised weights made floats block by block and multiplied with float activations: the kernel
     /// that one writes first. Its bits are those of an F32 matrix of the dequantised weights, other
-    /// ones than [`Kernels::Tuned`] gives. Weights that are floats in the file are multiplied like this
+    /// ones than [`Kernels::Int8`] gives. Weights that are floats in the file are multiplied like this
     /// by every generation.
-    Plain,
+    Dequantize,
     /// The fastest that this processor has: int8 activations for quantised weights.
     #[default]
-    Tuned,
+    Int8,
 }
 
 impl Kernels {
     /// All of them, the oldest first.
-    pub const ALL: [Self; 3] = [Self::Scalar, Self::Plain, Self::Tuned];
+    pub const ALL: [Self; 3] = [Self::Reference, Self::Dequantize, Self::Int8];
 
     /// Its name.
     pub fn name(self) -> &'static str {
         match self {
-            Self::Scalar => "scalar",
-            Self::Plain => "plain",
-            Self::Tuned => "tuned",
+            Self::Reference => "reference",
+            Self::Dequantize => "dequantize",
+            Self::Int8 => "int8",
         }
     }
 
     /// Whether products with `matrix` want quantised activations (and floats otherwise).
-    pub fn want_quantised(self, matrix: &Matrix<'_>) -> bool {
-        self != Self::Plain && !matrix.is_float()
+    pub fn want_quantized(self, matrix: &Matrix<'_>) -> bool {
+        self != Self::Dequantize && !matrix.is_float()
     }
 
     /// Whether both give the same bits.
     pub fn agree_with(self, other: Self) -> bool {
-        (self == Self::Plain) == (other == Self::Plain)
+        (self == Self::Dequantize) == (other == Self::Dequantize)
     }
 }
 
@@ -56,17 +56,24 @@ impl fmt::Display for Kernels {
 
 /// No generation has this name.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
-#[error("there are scalar, plain and tuned kernels")]
+#[error("there are reference, dequantize and int8 kernels")]
 pub struct UnknownKernels;
 
 impl FromStr for Kernels {
     type Err = UnknownKernels;
 
+    /// Takes the names of version 0.1 too: `scalar`, `plain`, `tuned`.
     fn from_str(name: &str) -> Result<Self, UnknownKernels> {
-        Self::ALL
-            .into_iter()
-            .find(|kernels| name.eq_ignore_ascii_case(kernels.name()))
-            .ok_or(UnknownKernels)
+        let names = [
+            ("reference", "scalar"),
+            ("dequantize", "plain"),
+            ("int8", "tuned"),
+        ];
+        let is_named = |&(new, old): &(&str, &str)| {
+            name.eq_ignore_ascii_case(new) || name.eq_ignore_ascii_case(old)
+        };
+        let at = names.iter().position(is_named);
+        at.map(|at| Self::ALL[at]).ok_or(UnknownKernels)
     }
 }
 
@@ -79,15 +86,15 @@ mod tests {
         for kernels in Kernels::ALL {
             assert_eq!(kernels.name().parse(), Ok(kernels));
         }
-        assert_eq!("Plain".parse(), Ok(Kernels::Plain));
+        assert_eq!("Plain".parse(), Ok(Kernels::Dequantize));
         assert_eq!("fast".parse::<Kernels>(), Err(UnknownKernels));
     }
 
     #[test]
-    fn only_plain_has_bits_of_its_own() {
-        assert!(Kernels::Scalar.agree_with(Kernels::Tuned));
-        assert!(Kernels::Plain.agree_with(Kernels::Plain));
-        assert!(!Kernels::Plain.agree_with(Kernels::Tuned));
-        assert!(!Kernels::Scalar.agree_with(Kernels::Plain));
+    fn only_dequantize_has_bits_of_its_own() {
+        assert!(Kernels::Reference.agree_with(Kernels::Int8));
+        assert!(Kernels::Dequantize.agree_with(Kernels::Dequantize));
+        assert!(!Kernels::Dequantize.agree_with(Kernels::Int8));
+        assert!(!Kernels::Reference.agree_with(Kernels::Dequantize));
     }
 }

@@ -11,7 +11,7 @@ use crate::arena::Arena;
 use crate::formats::formats;
 use crate::lanes::{F32x4, flat_mut};
 use crate::packed::float::Float;
-use crate::packed::{GROUP, Quantised};
+use crate::packed::{GROUP, Quantized};
 use rows::{Rows, by_format};
 
 pub use error::Error;

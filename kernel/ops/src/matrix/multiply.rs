@@ -6,21 +6,21 @@ use super::{Kernels, Matrix, Rows, by_format};
 use crate::activations::{Activations, FloatChunk, QuantPair, TILE};
 use crate::formats::formats;
 use crate::lanes::F32x4;
-use crate::packed::Quantised;
+use crate::packed::Quantized;
 use crate::packed::float::Float;
 use crate::{dispatch, scalar};
 
-type QuantisedKernel<Q, const NT: usize> =
-    fn(&[<Q as Quantised>::Slab], &[QuantPair<NT>], usize, usize, &mut [F32x4]);
+type QuantizedKernel<Q, const NT: usize> =
+    fn(&[<Q as Quantized>::Slab], &[QuantPair<NT>], usize, usize, &mut [F32x4]);
 type PlainKernel<Q, const NT: usize> =
-    fn(&[<Q as Quantised>::Slab], &[FloatChunk<NT>], usize, usize, &mut [F32x4]);
+    fn(&[<Q as Quantized>::Slab], &[FloatChunk<NT>], usize, usize, &mut [F32x4]);
 type FloatKernel<F, const NT: usize> =
     fn(&[<F as Float>::Chunk], &[FloatChunk<NT>], usize, usize, &mut [F32x4]);
 
 impl Matrix<'_> {
     /// `out = W[groups] · x`: the groups' part of a panel of `x.n_tokens` tokens.
     ///
-    /// `x` needs the activations that [`Kernels::want_quantised`] names, and no others.
+    /// `x` needs the activations that [`Kernels::want_quantized`] names, and no others.
     ///
     /// # Panics
     /// When `out` is no `groups.len() · x.n_tokens` long, or the groups lie outside.
@@ -40,17 +40,17 @@ impl Matrix<'_> {
             let slabs = (self.cols / 32).div_ceil(Format::BLOCKS);
             let rows = &rows[groups.start * slabs..groups.end * slabs];
             match kernels {
-                Kernels::Tuned => self.mul_quantised::<Format>(
-                    dispatch::mul_quantised::<Format, 1>,
-                    dispatch::mul_quantised::<Format, TILE>,
+                Kernels::Int8 => self.mul_quantized::<Format>(
+                    dispatch::mul_quantized::<Format, 1>,
+                    dispatch::mul_quantized::<Format, TILE>,
                     rows, x, out,
                 ),
-                Kernels::Scalar => self.mul_quantised::<Format>(
-                    scalar::matmul::quantised_rows::<Format, 1>,
-                    scalar::matmul::quantised_rows::<Format, TILE>,
+                Kernels::Reference => self.mul_quantized::<Format>(
+                    scalar::matmul::quantized_rows::<Format, 1>,
+                    scalar::matmul::quantized_rows::<Format, TILE>,
                     rows, x, out,
                 ),
-                Kernels::Plain => self.mul_plain::<Format>(
+                Kernels::Dequantize => self.mul_plain::<Format>(
                     dispatch::mul_plain::<Format, 1>,
                     dispatch::mul_plain::<Format, TILE>,
                     rows, x, out,
@@ -60,12 +60,12 @@ impl Matrix<'_> {
             let len = self.cols.div_ceil(16);
             let rows = &rows[groups.start * len..groups.end * len];
             match kernels {
-                Kernels::Plain | Kernels::Tuned => self.mul_float::<Format>(
+                Kernels::Dequantize | Kernels::Int8 => self.mul_float::<Format>(
                     dispatch::mul_float::<Format, 1>,
                     dispatch::mul_float::<Format, TILE>,
                     rows, x, out,
                 ),
-                Kernels::Scalar => self.mul_float::<Format>(
+                Kernels::Reference => self.mul_float::<Format>(
                     scalar::matmul::float_rows::<Format, 1>,
                     scalar::matmul::float_rows::<Format, TILE>,
                     rows, x, out,
@@ -75,10 +75,10 @@ impl Matrix<'_> {
     }
 
     #[inline(always)] // The kernels are known at the call.
-    fn mul_quantised<Q: Quantised>(
+    fn mul_quantized<Q: Quantized>(
         &self,
-        one: QuantisedKernel<Q, 1>,
-        four: QuantisedKernel<Q, TILE>,
+        one: QuantizedKernel<Q, 1>,
+        four: QuantizedKernel<Q, TILE>,
         rows: &[Q::Slab],
         x: &Activations<'_>,
         out: &mut [F32x4],
@@ -93,7 +93,7 @@ impl Matrix<'_> {
     }
 
     #[inline(always)] // The kernels are known at the call.
-    fn mul_plain<Q: Quantised>(
+    fn mul_plain<Q: Quantized>(
         &self,
         one: PlainKernel<Q, 1>,
         four: PlainKernel<Q, TILE>,

@@ -3,7 +3,7 @@
 use super::{Error, Matrix, Rows, by_format};
 use crate::formats::formats;
 use crate::packed::float::Float;
-use crate::packed::{GROUP, Quantised};
+use crate::packed::{GROUP, Quantized};
 
 impl Matrix<'_> {
     /// Whole rows of the file and the groups they go to, from row `first_row` on, which begins one.
@@ -128,7 +128,7 @@ fn pack_groups<T>(
 }
 
 /// The first row of a group with a scale or minimum that is infinite or NaN.
-fn row_with_bad_scale<Q: Quantised>(group: &[Q::Slab]) -> Option<usize> {
+fn row_with_bad_scale<Q: Quantized>(group: &[Q::Slab]) -> Option<usize> {
     if group.iter().all(Q::is_finite) {
         return None;
     }

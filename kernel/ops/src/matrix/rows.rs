@@ -4,20 +4,20 @@ use super::{Error, Matrix};
 use crate::GgmlType;
 use crate::arena::Arena;
 use crate::formats::formats;
-use crate::packed::{GROUP, Quantised, float::Float};
+use crate::packed::{GROUP, Quantized, float::Float};
 
 /// Makes [`Rows`] of the table.
 macro_rules! rows {
     (
         []
         float { $($F:ident $_f:literal = $_fi:literal, $_fn:literal, $_fb:literal, $fm:ident::$FT:ident;)* }
-        quantised { $($Q:ident $_q:literal = $_qi:literal, $_qn:literal, $_qb:literal, $qm:ident::$QT:ident;)* }
+        quantized { $($Q:ident $_q:literal = $_qi:literal, $_qn:literal, $_qb:literal, $qm:ident::$QT:ident;)* }
     ) => {
         /// Packed rows by type.
         #[allow(non_camel_case_types, reason = "the names are ggml's")]
         pub(super) enum Rows<'a> {
             $($F(&'a mut [<crate::packed::$fm::$FT as Float>::Chunk]),)*
-            $($Q(&'a mut [<crate::packed::$qm::$QT as Quantised>::Slab]),)*
+            $($Q(&'a mut [<crate::packed::$qm::$QT as Quantized>::Slab]),)*
         }
 
         impl<'a> Rows<'a> {
@@ -99,9 +99,9 @@ formats!(rows);
 /// Does `$quantised` or `$float` with the format as `$Format` and its rows as `$rows`.
 macro_rules! by_format {
     (
-        [$matrix:expr, ($rows:ident, $Format:ident) $quantised:expr, $float:expr]
+        [$matrix:expr, ($rows:ident, $Format:ident) $quantized:expr, $float:expr]
         float { $($F:ident $_f:literal = $_fi:literal, $_fn:literal, $_fb:literal, $fm:ident::$FT:ident;)* }
-        quantised { $($Q:ident $_q:literal = $_qi:literal, $_qn:literal, $_qb:literal, $qm:ident::$QT:ident;)* }
+        quantized { $($Q:ident $_q:literal = $_qi:literal, $_qn:literal, $_qb:literal, $qm:ident::$QT:ident;)* }
     ) => {
         match $matrix {
             $(Rows::$F($rows) => {
@@ -110,7 +110,7 @@ macro_rules! by_format {
             })*
             $(Rows::$Q($rows) => {
                 type $Format = crate::packed::$qm::$QT;
-                $quantised
+                $quantized
             })*
         }
     };

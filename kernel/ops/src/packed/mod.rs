@@ -25,8 +25,8 @@ pub const GROUP: usize = 4;
 /// A quantised format: blocks of 32 weights, several blocks of four rows to a *slab*.
 ///
 /// Weight `i` of a block is `d · q_i + m`.
-pub trait Quantised {
-    /// Four rows, [`BLOCKS`](Quantised::BLOCKS) blocks.
+pub trait Quantized {
+    /// Four rows, [`BLOCKS`](Quantized::BLOCKS) blocks.
     type Slab: Plain + Send + Sync;
     /// Blocks in a slab: an even number.
     const BLOCKS: usize;
@@ -44,7 +44,7 @@ pub trait Quantised {
     /// Puts one row of the file (whole blocks) into row `r` of `slabs`.
     fn pack_row(file_row: &[u8], r: usize, slabs: &mut [Self::Slab]);
 
-    /// `Σ q_i · x_i` over block `j` of row `r`, whose [`quants`](Quantised::quants) are `q`, exact.
+    /// `Σ q_i · x_i` over block `j` of row `r`, whose [`quants`](Quantized::quants) are `q`, exact.
     #[inline(always)] // Must take on the caller's target features.
     fn dot(_slab: &Self::Slab, _j: usize, _r: usize, q: &[i8; 32], x: &[i8; 32]) -> i32 {
         dot(q, x)
@@ -57,10 +57,10 @@ pub trait Quantised {
         Self::quants(slab, j, r).map(|q| d * f32::from(q) + m)
     }
 
-    /// The [`weights`](Quantised::weights) of block `j` of row `r` as [`crate::scalar::matmul::plain`]
+    /// The [`weights`](Quantized::weights) of block `j` of row `r` as [`crate::scalar::matmul::plain`]
     /// takes them: a product that is zero keeps its sign where there is no `m`.
     #[inline(always)] // Must take on the caller's target features.
-    fn dequantise(slab: &Self::Slab, j: usize, r: usize) -> [f32; 32] {
+    fn dequantize(slab: &Self::Slab, j: usize, r: usize) -> [f32; 32] {
         if Self::HAS_MIN {
             return Self::weights(slab, j, r);
         }

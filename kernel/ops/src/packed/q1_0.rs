@@ -2,7 +2,7 @@
 //! bit `i % 8` of byte `i / 8` is set, else `−d`.
 
 use super::nibbles::{self, Plane};
-use super::{GROUP, Quantised, are_finite, half_at, put_blocks};
+use super::{GROUP, Quantized, are_finite, half_at, put_blocks};
 use crate::float::f16_to_f32;
 use zerocopy::{FromBytes, Immutable, IntoBytes};
 
@@ -21,7 +21,7 @@ const _: () = assert!(size_of::<Slab>() == 2 * GROUP * 18);
 /// The format.
 pub enum Q1_0 {}
 
-impl Quantised for Q1_0 {
+impl Quantized for Q1_0 {
     type Slab = Slab;
     const BLOCKS: usize = 8;
     const HAS_MIN: bool = false;

@@ -3,7 +3,7 @@
 
 use super::copy::{bytes_at, put};
 use super::nibbles::{self, Nibbles};
-use super::{GROUP, Quantised, are_finite, half_at, put_blocks};
+use super::{GROUP, Quantized, are_finite, half_at, put_blocks};
 use crate::float::f16_to_f32;
 use zerocopy::{FromBytes, Immutable, IntoBytes};
 
@@ -22,7 +22,7 @@ const _: () = assert!(size_of::<Slab>() == 2 * GROUP * 18);
 /// The format.
 pub enum Q4_0 {}
 
-impl Quantised for Q4_0 {
+impl Quantized for Q4_0 {
     type Slab = Slab;
     const BLOCKS: usize = 2;
     const HAS_MIN: bool = false;

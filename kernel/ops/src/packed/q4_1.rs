@@ -3,7 +3,7 @@
 
 use super::copy::{bytes_at, put};
 use super::nibbles::{self, Nibbles};
-use super::{GROUP, Quantised, are_finite, half_at, put_blocks};
+use super::{GROUP, Quantized, are_finite, half_at, put_blocks};
 use crate::float::f16_to_f32;
 use zerocopy::{FromBytes, Immutable, IntoBytes};
 
@@ -24,7 +24,7 @@ const _: () = assert!(size_of::<Slab>() == 2 * GROUP * 20);
 /// The format.
 pub enum Q4_1 {}
 
-impl Quantised for Q4_1 {
+impl Quantized for Q4_1 {
     type Slab = Slab;
     const BLOCKS: usize = 2;
     const HAS_MIN: bool = true;

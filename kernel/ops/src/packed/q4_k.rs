@@ -6,7 +6,7 @@
 
 use super::copy::Aligned;
 use super::nibbles::{self, Nibbles};
-use super::{GROUP, Quantised, are_finite, half_at};
+use super::{GROUP, Quantized, are_finite, half_at};
 use crate::float::f16_to_f32;
 use zerocopy::{FromBytes, Immutable, IntoBytes};
 
@@ -33,7 +33,7 @@ const _: () = assert!(size_of::<Slab>() == 592);
 #[allow(non_camel_case_types, reason = "ggml's name")]
 pub enum Q4_K {}
 
-impl Quantised for Q4_K {
+impl Quantized for Q4_K {
     type Slab = Slab;
     const BLOCKS: usize = 8;
     const HAS_MIN: bool = true;

@@ -7,7 +7,7 @@
 use super::copy::Aligned;
 use super::nibbles::{self, Nibbles, Plane};
 use super::q4_k::scale_and_minimum;
-use super::{GROUP, Quantised, are_finite, half_at};
+use super::{GROUP, Quantized, are_finite, half_at};
 use crate::float::f16_to_f32;
 use zerocopy::{FromBytes, Immutable, IntoBytes};
 
@@ -36,7 +36,7 @@ const _: () = assert!(size_of::<Slab>() == 720);
 #[allow(non_camel_case_types, reason = "ggml's name")]
 pub enum Q5_K {}
 
-impl Quantised for Q5_K {
+impl Quantized for Q5_K {
     type Slab = Slab;
     const BLOCKS: usize = 8;
     const HAS_MIN: bool = true;

@@ -8,7 +8,7 @@
 
 use super::copy::Aligned;
 use super::nibbles::{self, Nibbles, Plane};
-use super::{GROUP, Quantised, are_finite, dot, half_at};
+use super::{GROUP, Quantized, are_finite, dot, half_at};
 use crate::float::f16_to_f32;
 use zerocopy::{FromBytes, Immutable, IntoBytes};
 
@@ -35,7 +35,7 @@ const _: () = assert!(size_of::<Slab>() == 848);
 #[allow(non_camel_case_types, reason = "ggml's name")]
 pub enum Q6_K {}
 
-impl Quantised for Q6_K {
+impl Quantized for Q6_K {
     type Slab = Slab;
     const BLOCKS: usize = 8;
     const HAS_MIN: bool = false;
@@ -73,7 +73,7 @@ impl Quantised for Q6_K {
     }
 
     #[inline(always)] // Must take on the caller's target features.
-    fn dequantise(slab: &Slab, j: usize, r: usize) -> [f32; 32] {
+    fn dequantize(slab: &Slab, j: usize, r: usize) -> [f32; 32] {
         Self::weights(slab, j, r)
     }
 

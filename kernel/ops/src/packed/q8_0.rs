@@ -1,7 +1,7 @@
 //! Q8_0: 32 weights in 34 bytes, an f16 scale `d` and 32 signed bytes. Weight `i` is `d · q_i`.
 
 use super::copy::{bytes_at, put};
-use super::{GROUP, Quantised, are_finite, half_at, put_blocks};
+use super::{GROUP, Quantized, are_finite, half_at, put_blocks};
 use crate::float::f16_to_f32;
 use zerocopy::{FromBytes, Immutable, IntoBytes};
 
@@ -26,7 +26,7 @@ const _: () = assert!(size_of::<Slab>() == 2 * GROUP * 34);
 /// The format.
 pub enum Q8_0 {}
 
-impl Quantised for Q8_0 {
+impl Quantized for Q8_0 {
     type Slab = Slab;
     const BLOCKS: usize = 2;
     const HAS_MIN: bool = false;

@@ -5,14 +5,14 @@ use crate::activations::{FloatChunk, QuantPair};
 use crate::float::fma;
 use crate::lanes::F32x4;
 use crate::packed::float::Float;
-use crate::packed::{GROUP, Quantised};
+use crate::packed::{GROUP, Quantized};
 
 /// Four quantised rows times `NT` tokens: element `t` of the result has the rows' products.
 ///
 /// One accumulator a row and token, blocks ascending:
 /// `acc = fma(Σ q·x as f32, d_w · d_x, acc)`, then with a minimum `acc = fma(m_w, s_x, acc)`.
 #[inline(always)] // Must take on the caller's target features.
-pub fn quantised<Q: Quantised, const NT: usize>(
+pub fn quantized<Q: Quantized, const NT: usize>(
     group: &[Q::Slab],
     x: &[QuantPair<NT>],
     n_blocks: usize,
@@ -47,10 +47,10 @@ pub fn quantised<Q: Quantised, const NT: usize>(
 /// Four quantised rows times `NT` tokens, both as floats: the weights are made floats block by block and
 /// then multiplied as [`float`] does it, to the bit.
 ///
-/// [`Quantised::dequantise`] loses nothing before it adds a minimum: scale and integer together have no
+/// [`Quantized::dequantize`] loses nothing before it adds a minimum: scale and integer together have no
 /// more bits than an f32. A fused multiply-add therefore gives the same weight.
 #[inline(always)] // Must take on the caller's target features.
-pub fn plain<Q: Quantised, const NT: usize>(
+pub fn plain<Q: Quantized, const NT: usize>(
     group: &[Q::Slab],
     x: &[FloatChunk<NT>],
     n_blocks: usize,
@@ -59,7 +59,7 @@ pub fn plain<Q: Quantised, const NT: usize>(
     for r in 0..GROUP {
         let mut lanes = [[0.0; 16]; NT];
         for b in 0..n_blocks {
-            let w = Q::dequantise(&group[b / Q::BLOCKS], b % Q::BLOCKS, r);
+            let w = Q::dequantize(&group[b / Q::BLOCKS], b % Q::BLOCKS, r);
             for (w, x) in w.chunks_exact(16).zip(&x[2 * b..2 * b + 2]) {
                 for t in 0..NT {
                     for i in 0..16 {
@@ -99,7 +99,7 @@ pub fn float<F: Float, const NT: usize>(group: &[F::Chunk], x: &[FloatChunk<NT>]
 /// [`quantised`] for every group of `groups` and every tile of `x`; `out` is the rows' part of a panel
 /// of `n_tokens` tokens.
 #[inline(always)] // Must take on the caller's target features.
-pub fn quantised_rows<Q: Quantised, const NT: usize>(
+pub fn quantized_rows<Q: Quantized, const NT: usize>(
     groups: &[Q::Slab],
     x: &[QuantPair<NT>],
     n_blocks: usize,
@@ -110,7 +110,7 @@ pub fn quantised_rows<Q: Quantised, const NT: usize>(
     for (group, out) in groups.zip(out.chunks_exact_mut(n_tokens)) {
         let tiles = x.chunks_exact(n_blocks.div_ceil(2));
         for (x, out) in tiles.zip(out.chunks_mut(NT)) {
-            let products = quantised::<Q, NT>(group, x, n_blocks);
+            let products = quantized::<Q, NT>(group, x, n_blocks);
             out.copy_from_slice(&products[..out.len()]);
         }
     }
@@ -119,7 +119,7 @@ pub fn quantised_rows<Q: Quantised, const NT: usize>(
 /// [`plain`] for every group of `groups` and every tile of `x`; `out` is the rows' part of a panel of
 /// `n_tokens` tokens.
 #[inline(always)] // Must take on the caller's target features.
-pub fn plain_rows<Q: Quantised, const NT: usize>(
+pub fn plain_rows<Q: Quantized, const NT: usize>(
     groups: &[Q::Slab],
     x: &[FloatChunk<NT>],
     n_blocks: usize,

@@ -23,8 +23,8 @@ pub(super) fn run(
 ) -> Result<(), OutOfMemory> {
     for (seed, &ggml_type) in Matrix::TYPES.iter().enumerate() {
         let mut comparisons = [
-            (Kernels::Tuned, Comparison::new(ggml_type.name())),
-            (Kernels::Plain, Comparison::new(plain_name(ggml_type))),
+            (Kernels::Int8, Comparison::new(ggml_type.name())),
+            (Kernels::Dequantize, Comparison::new(plain_name(ggml_type))),
         ];
         for blocks in BLOCKS {
             let blocks = blocks * ggml_type.block_len().max(32) / 32;
@@ -64,7 +64,7 @@ fn compare(
     let bytes = arena.slice::<u8>(ROWS * matrix.file_row_bytes())?;
     fill_weights(ggml_type, bytes, random);
     let packed = matrix.pack(0, bytes);
-    let as_floats = dequantised(arena, &matrix)?;
+    let as_floats = dequantized(arena, &matrix)?;
     for (_, comparison) in comparisons.iter_mut() {
         comparison.value(packed.is_ok());
     }
@@ -105,11 +105,11 @@ fn compare(
         let theirs = arena.slice::<F32x4>(groups * n_tokens)?;
         for (kernels, comparison) in comparisons.iter_mut() {
             let definition = match kernels {
-                Kernels::Plain => &as_floats,
+                Kernels::Dequantize => &as_floats,
                 _ => &matrix,
             };
             matrix.mul(*kernels, &x, 0..groups, ours);
-            definition.mul(Kernels::Scalar, &x, 0..groups, theirs);
+            definition.mul(Kernels::Reference, &x, 0..groups, theirs);
             comparison.floats(ours, theirs);
         }
     }
@@ -117,7 +117,7 @@ fn compare(
 }
 
 /// The weights of `matrix` as an F32 matrix: what plain kernels multiply with.
-fn dequantised<'a>(arena: &mut Arena<'a>, matrix: &Matrix<'_>) -> Result<Matrix<'a>, OutOfMemory> {
+fn dequantized<'a>(arena: &mut Arena<'a>, matrix: &Matrix<'_>) -> Result<Matrix<'a>, OutOfMemory> {
     let (rows, cols) = (matrix.rows(), matrix.cols());
     let mut floats = match Matrix::new(arena, GgmlType::F32, rows, cols) {
         Ok(floats) => floats,

@@ -52,7 +52,7 @@ pub struct Args {
         require_equals = true,
         default_value_t = 0,
         default_missing_value = "7",
-        value_parser = clap::builder::RangedU64ValueParser::<usize>::new().range(0..=Lookup::MAX_GUESS as u64)
+        value_parser = clap::builder::RangedU64ValueParser::<usize>::new().range(0..=Lookup::MAX_DRAFT as u64)
     )]
     guess: usize,
     /// Print the ids of prompt and answer to standard error.
@@ -115,7 +115,7 @@ fn answer(session: &mut Session<'_>, args: &Args, settings: Settings) -> Result<
     let mut stream = Utf8Stream::new();
     let mut made = Vec::new();
     let mut lookup = Lookup {
-        guess: args.guess,
+        max_draft: args.guess,
         ..Lookup::default()
     };
     let mut failed = Ok(());
@@ -134,7 +134,7 @@ fn answer(session: &mut Session<'_>, args: &Args, settings: Settings) -> Result<
             break;
         }
         sampler.accept(id);
-        chosen = sampler.sample(engine.decode_guessing(id, &mut lookup, threads)?);
+        chosen = sampler.sample(engine.decode_speculating(id, &mut lookup, threads)?);
     }
     let decode = start.elapsed();
     stream.finish(&mut |text| failed = stdout::text!("{text}"));
@@ -154,14 +154,14 @@ fn answer(session: &mut Session<'_>, args: &Args, settings: Settings) -> Result<
         );
         if args.guess > 0 {
             let Lookup {
-                n_guesses,
-                n_guessed,
-                n_confirmed,
+                n_drafts,
+                n_draft_tokens,
+                n_accepted,
                 ..
             } = lookup;
-            let passes = steps as u64 - n_confirmed;
+            let passes = steps as u64 - n_accepted;
             eprintln!(
-                "{n_guesses} guesses of {n_guessed} tokens, {n_confirmed} confirmed; {:.2} tokens per pass",
+                "{n_drafts} drafts of {n_draft_tokens} tokens, {n_accepted} accepted; {:.2} tokens per pass",
                 steps as f64 / passes.max(1) as f64
             );
         }

@@ -28,8 +28,8 @@ pub struct ModelArgs {
 /// What multiplies, for subcommands whose numbers may be another generation's.
 #[derive(clap::Args)]
 pub struct KernelsArgs {
-    /// Generation of kernels: scalar, plain (weights made floats) or tuned; scalar and tuned give the same bits.
-    #[arg(long, value_name = "GENERATION", default_value_t)]
+    /// Kernels: reference, dequantize (weights made floats) or int8; reference and int8 give the same bits.
+    #[arg(long, value_name = "SET", default_value_t)]
     pub kernels: Kernels,
 }
 

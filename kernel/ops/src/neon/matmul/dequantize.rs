@@ -14,7 +14,7 @@ use super::super::norm::{halve_to_four, sum_four};
 use super::{Block, for_tiles, to_lanes};
 use crate::activations::FloatChunk;
 use crate::lanes::F32x4;
-use crate::packed::{GROUP, Quantised};
+use crate::packed::{GROUP, Quantized};
 
 /// One block of four rows, on its way to floats.
 pub(super) struct Unscaled {
@@ -29,7 +29,7 @@ pub(super) struct Unscaled {
 /// Every group of rows times every tile of tokens.
 #[inline]
 #[target_feature(enable = "neon")]
-pub(super) fn multiply<Q: Quantised, const NT: usize>(
+pub(super) fn multiply<Q: Quantized, const NT: usize>(
     groups: &[Q::Slab],
     x: &[FloatChunk<NT>],
     n_blocks: usize,
@@ -60,7 +60,7 @@ pub(super) fn multiply<Q: Quantised, const NT: usize>(
 /// Row `R` of a group times `NT` tokens: four partial sums for each.
 #[inline]
 #[target_feature(enable = "neon")]
-fn row<Q: Quantised, const R: i32, const NT: usize>(
+fn row<Q: Quantized, const R: i32, const NT: usize>(
     group: &[Q::Slab],
     x: &[FloatChunk<NT>],
     read: &impl Fn(&Q::Slab, usize) -> Unscaled,

@@ -4,16 +4,16 @@ use core::arch::aarch64::*;
 
 use super::super::load::load;
 use super::dequantize::multiply;
-use super::{Block, QuantisedNeon, Reader, for_tiles, tile, widen_half};
+use super::{Block, QuantizedNeon, Reader, for_tiles, tile, widen_half};
 use crate::activations::{FloatChunk, QuantPair};
 use crate::lanes::F32x4;
-use crate::packed::{GROUP, Quantised, q4_0, q4_1, q4_k, q5_0, q5_1, q5_k, q8_0};
+use crate::packed::{GROUP, Quantized, q4_0, q4_1, q4_k, q5_0, q5_1, q5_k, q8_0};
 
 /// Makes both kernels of a format of its [`Reader`].
 macro_rules! kernels {
     ($($(#[$doc:meta])* $Q:ty = $reader:expr;)*) => {$(
         $(#[$doc])*
-        impl QuantisedNeon for $Q {
+        impl QuantizedNeon for $Q {
             #[target_feature(enable = "neon")]
             unsafe fn mul<const NT: usize>(
                 groups: &[Self::Slab],

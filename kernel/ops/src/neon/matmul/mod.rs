@@ -21,13 +21,13 @@ use self::dequantize::Unscaled;
 use super::load::{load, settle};
 use crate::activations::{FloatChunk, QuantPair};
 use crate::lanes::F32x4;
-use crate::packed::{GROUP, Quantised};
+use crate::packed::{GROUP, Quantized};
 
 pub use float::FloatNeon;
 
-/// A format with twins of [`crate::scalar::matmul::quantised_rows`] and
+/// A format with twins of [`crate::scalar::matmul::quantized_rows`] and
 /// [`crate::scalar::matmul::plain_rows`].
-pub trait QuantisedNeon: Quantised {
+pub trait QuantizedNeon: Quantized {
     /// Multiplies with int8 activations.
     ///
     /// # Safety
@@ -144,7 +144,7 @@ fn tile<Q, S, B, M, const NT: usize>(
     reader: &Reader<S, B, M>,
 ) -> [F32x4; NT]
 where
-    Q: Quantised,
+    Q: Quantized,
     S: Fn(&Q::Slab, usize) -> float32x4_t,
     B: Fn(&Q::Slab, usize) -> [Block; GROUP],
     M: Fn(&Q::Slab, usize) -> float32x4_t,

@@ -12,14 +12,14 @@ use core::arch::aarch64::*;
 
 use super::super::load::{load, settle, test_bits};
 use super::dequantize::{Unscaled, multiply};
-use super::{Block, QuantisedNeon, for_tiles, to_lanes, widen_half};
+use super::{Block, QuantizedNeon, for_tiles, to_lanes, widen_half};
 use crate::activations::{FloatChunk, QuantPair};
 use crate::lanes::F32x4;
 use crate::packed::GROUP;
 use crate::packed::q1_0::{Q1_0, Slab};
 
 /// Q1_0, whose weights are signs.
-impl QuantisedNeon for Q1_0 {
+impl QuantizedNeon for Q1_0 {
     #[target_feature(enable = "neon")]
     unsafe fn mul<const NT: usize>(
         groups: &[Slab],

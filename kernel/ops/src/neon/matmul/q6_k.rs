@@ -5,14 +5,14 @@ use core::arch::aarch64::*;
 use super::super::load::{load, settle};
 use super::dequantize::{Unscaled, multiply};
 use super::formats::five_bits;
-use super::{Block, QuantisedNeon, for_tiles, to_lanes, widen_half};
+use super::{Block, QuantizedNeon, for_tiles, to_lanes, widen_half};
 use crate::activations::{FloatChunk, QuantPair};
 use crate::lanes::F32x4;
 use crate::packed::GROUP;
 use crate::packed::q6_k::{Q6_K, Slab};
 
 /// Q6_K, whose blocks have a scale for each half.
-impl QuantisedNeon for Q6_K {
+impl QuantizedNeon for Q6_K {
     #[target_feature(enable = "neon")]
     unsafe fn mul<const NT: usize>(
         groups: &[Slab],

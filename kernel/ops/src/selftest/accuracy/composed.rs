@@ -143,7 +143,7 @@ fn multiply(matrix: &Matrix<'_>, x: &[F32x4], float1: &mut [FloatChunk<1>], out:
         float1: &float1[..x.len() / 4],
         float4: &[],
     };
-    matrix.mul(Kernels::Tuned, &x, 0..matrix.groups(), out);
+    matrix.mul(Kernels::Int8, &x, 0..matrix.groups(), out);
 }
 
 fn forward<K: dispatch::KvKernels>(

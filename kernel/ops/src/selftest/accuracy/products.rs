@@ -25,7 +25,7 @@ pub(super) fn run(
 ) -> Result<(), OutOfMemory> {
     for &ggml_type in Matrix::TYPES {
         let names = check_names(ggml_type);
-        for (kernels, name) in [(Kernels::Tuned, names[0]), (Kernels::Plain, names[1])] {
+        for (kernels, name) in [(Kernels::Int8, names[0]), (Kernels::Dequantize, names[1])] {
             let mut worst = Worst::new();
             for cols in COLS
                 .into_iter()
@@ -122,7 +122,7 @@ impl<'a> Product<'a> {
 
     /// Activation `i` of token `t` of the tile, as the kernel sees it.
     fn activation(&self, i: usize, t: usize) -> f64 {
-        if self.kernels.want_quantised(&self.matrix) {
+        if self.kernels.want_quantized(&self.matrix) {
             let (pair, block, at) = (&self.quant4[i / 64], i / 32 % 2, i % 32);
             f64::from(pair.d[block][t]) * f64::from(pair.q[block][t][at])
         } else {
@@ -177,7 +177,7 @@ fn integers(mut arena: Arena<'_>, spoil: &mut Spoil<'_>) -> Result<Accuracy, Out
     const NAME: &str = "integer dots q8_0";
     const COLS: usize = 576;
     let mut random = Random::new(3);
-    let mut product = Product::new(&mut arena, GgmlType::Q8_0, COLS, Kernels::Tuned, |bytes| {
+    let mut product = Product::new(&mut arena, GgmlType::Q8_0, COLS, Kernels::Int8, |bytes| {
         for block in bytes.chunks_exact_mut(GgmlType::Q8_0.block_bytes()) {
             block[..2].copy_from_slice(&f32_to_f16(1.0).to_le_bytes());
             block[2..].fill_with(|| random.bits() as u8);

@@ -1,4 +1,4 @@
-//! Decoding with guesses: where the context repeats itself, one pass over the weights serves several
+//! Speculative decoding: where the context repeats itself, one pass over the weights serves several
 //! tokens.
 
 use parallel::Cores;
@@ -10,19 +10,19 @@ use crate::tokenizer::TokenId;
 
 impl Engine<'_> {
     /// Appends one token and returns its logits: those of [`Engine::decode`] to the bit, in fewer passes
-    /// where `lookup` guesses right.
+    /// where `lookup` drafts right.
     ///
-    /// A pass works in `id` and what is guessed to follow it. While the ids of the next calls are the
-    /// guessed ones, their logits are there already; the first other one starts a new pass. A guessed
+    /// A pass works in `id` and the draft of what follows it. While the ids of the next calls are the
+    /// drafted ones, their logits are there already; the first other one starts a new pass. A drafted
     /// token is not held before it is handed in: [`Engine::pos`] and [`Engine::held`] are always those
     /// of plain decoding, and the caller may stop, or do something else, after any token.
     ///
-    /// At most [`LoadOptions::n_logits`](super::LoadOptions::n_logits)` − 1` tokens are guessed, and
+    /// At most [`LoadOptions::n_logits`](super::LoadOptions::n_logits)` − 1` tokens are drafted, and
     /// fewer at the context's end.
     ///
     /// # Errors
     /// As [`Engine::decode`].
-    pub fn decode_guessing(
+    pub fn decode_speculating(
         &mut self,
         id: TokenId,
         lookup: &mut Lookup,
@@ -30,7 +30,7 @@ impl Engine<'_> {
     ) -> Result<&[f32], EngineError> {
         let n_held = self.n_ahead_held;
         if n_held > 0 && self.ahead.get(n_held) == Some(&id) {
-            lookup.n_confirmed += 1;
+            lookup.n_accepted += 1;
             self.held.push(id);
             self.n_ahead_held += 1;
             return Ok(self.logits_ahead(n_held));
@@ -41,10 +41,10 @@ impl Engine<'_> {
         self.held.push(id);
         self.ahead.clear();
         self.ahead.push(id);
-        self.ahead.extend(lookup.guess(&self.held).take(room));
+        self.ahead.extend(lookup.draft(&self.held).take(room));
         self.held.truncate(first);
         let n = self.ahead.len();
-        lookup.count_guess(n - 1);
+        lookup.count_draft(n - 1);
         if n == 1 {
             return self.decode(id, cores);
         }
@@ -56,7 +56,7 @@ impl Engine<'_> {
         Ok(self.logits_ahead(0))
     }
 
-    /// The logits after token `t` of the last pass with a guess.
+    /// The logits after token `t` of the last pass with a draft.
     fn logits_ahead(&mut self, t: usize) -> &[f32] {
         gather(self.state.logits.get_mut(), self.ahead.len(), t, self.row);
         self.row
