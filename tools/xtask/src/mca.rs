@@ -26,7 +26,7 @@ const TURNS: u64 = 100;
 const NOT_HOT: [&str; 2] = ["selftest", "scalar"];
 /// Part of the names of functions that multiply with int8 activations.
 const QUANTISED: &str = "mul_quantized";
-/// Part of the names of functions with plain kernels.
+/// Part of the names of functions with dequantize kernels.
 const PLAIN: &str = "mul_plain";
 
 /// An innermost loop.

@@ -43,7 +43,7 @@ macro_rules! plain_names {
         fn plain_name(ggml_type: GgmlType) -> &'static str {
             match ggml_type {
                 $($(GgmlType::$Name => concat!(stringify!($Name), " plain"),)*)*
-                _ => "plain kernels of another type",
+                _ => "dequantize kernels of another type",
             }
         }
     };
@@ -116,7 +116,7 @@ fn compare(
     Ok(())
 }
 
-/// The weights of `matrix` as an F32 matrix: what plain kernels multiply with.
+/// The weights of `matrix` as an F32 matrix: what dequantize kernels multiply with.
 fn dequantized<'a>(arena: &mut Arena<'a>, matrix: &Matrix<'_>) -> Result<Matrix<'a>, OutOfMemory> {
     let (rows, cols) = (matrix.rows(), matrix.cols());
     let mut floats = match Matrix::new(arena, GgmlType::F32, rows, cols) {

@@ -26,7 +26,7 @@ pub struct Args {
     /// Another model to measure in the same run; may be repeated.
     #[arg(long, value_name = "MODEL")]
     beside: Vec<PathBuf>,
-    /// The model to compare with, usually the same in F32; always with tuned kernels.
+    /// The model to compare with, usually the same in F32; always with int8 kernels.
     #[arg(long, value_name = "MODEL")]
     base: Option<PathBuf>,
     /// How MODEL's keys and values are stored; each of several, with commas between, is measured.

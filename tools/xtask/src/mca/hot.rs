@@ -40,15 +40,15 @@ const HOT: [Hot; 12] = [
         "mul_quantized::<ops::packed::q4_1::Q4_1, 4>",
     ),
     Hot::new(
-        "Q8_0, plain kernels, decoded token",
+        "Q8_0, dequantize kernels, decoded token",
         "mul_plain::<ops::packed::q8_0::Q8_0, 1>",
     ),
     Hot::new(
-        "Q8_0, plain kernels, four tokens of a prompt, each",
+        "Q8_0, dequantize kernels, four tokens of a prompt, each",
         "mul_plain::<ops::packed::q8_0::Q8_0, 4>",
     ),
     Hot::new(
-        "Q4_1, plain kernels, decoded token",
+        "Q4_1, dequantize kernels, decoded token",
         "mul_plain::<ops::packed::q4_1::Q4_1, 1>",
     ),
     Hot::new(

@@ -1,4 +1,4 @@
-//! The plain kernels: weights to floats, then fused multiply-adds: see [`crate::scalar::matmul::plain`].
+//! The dequantize kernels: weights to floats, then fused multiply-adds: see [`crate::scalar::matmul::plain`].
 //!
 //! ```text
 //! one row  w0 w1          sxtl, sxtl2          int8 → int16 → int32

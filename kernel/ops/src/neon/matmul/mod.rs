@@ -69,7 +69,7 @@ struct Reader<S, B, M> {
 }
 
 impl<S, B, M> Reader<S, B, M> {
-    /// Block `j` for the plain kernels.
+    /// Block `j` for the dequantize kernels.
     #[inline]
     #[target_feature(enable = "neon")]
     fn unscaled<W>(&self, w: &W, j: usize) -> Unscaled

@@ -43,7 +43,7 @@ pub(super) fn run(
 
 macro_rules! check_names {
     ([] $($kind:ident { $($Name:ident $name:literal = $id:literal, $n:literal, $bytes:literal, $m:ident::$T:ident;)* })*) => {
-        /// The tuned kernels' check and the plain ones'.
+        /// The int8 kernels' check and the dequantize ones'.
         fn check_names(ggml_type: GgmlType) -> [&'static str; 2] {
             match ggml_type {
                 $($(GgmlType::$Name => [concat!("gemv ", $name), concat!("gemv ", $name, " plain")],)*)*
