@@ -261,7 +261,7 @@ mod tests {
         let error = Error::NoEncoder { ggml_type };
         assert_eq!(
             error.to_string(),
-            "Q4_K cannot be made; choose F32, F16, Q8_0, Q4_0, Q4_1"
+            "Q4_K cannot be made; choose F32, F16, Q8_0, Q4_0, Q4_1, Q1_0"
         );
     }
 

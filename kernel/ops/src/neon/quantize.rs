@@ -1,6 +1,7 @@
 //! Activations to int8: see [`crate::scalar::quantize`].
 
 use core::arch::aarch64::*;
+use core::mem::offset_of;
 
 use super::load::load;
 use super::load::store;
@@ -60,5 +61,9 @@ fn block<const NT: usize>(x: &[F32x4; 8], pair: &mut QuantPair<NT>, j: usize, t:
     pair.d[j][t] = d;
     pair.s[j][t] = d * sum as f32;
     let sums = vreinterpret_s8_s16(vdup_n_s16(sum as i16));
-    store(pair, 80 * NT + (j * NT + t) * 8, sums);
+    store(
+        pair,
+        offset_of!(QuantPair<NT>, sum) + (j * NT + t) * 8,
+        sums,
+    );
 }

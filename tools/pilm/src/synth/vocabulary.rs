@@ -6,7 +6,7 @@
 //!
 //! Resources: Sennrich et al. 2016, arXiv:1508.07909; `bytes_to_unicode` of GPT-2's encoder.
 
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::{BTreeMap, BTreeSet, VecDeque};
 
 /// The text that the merges are learned from.
 const CORPUS: &str = include_str!("corpus.txt");
@@ -177,12 +177,16 @@ fn learn(mut words: BTreeMap<Vec<String>, usize>, n: usize) -> Vec<(String, Stri
         .collect();
     let mut known: BTreeSet<String> = learned.iter().cloned().collect();
     let inner = |token: &&String| token.chars().all(|c| c.is_ascii_alphabetic());
-    for left in &learned {
+    // What is made up is continued in its turn.
+    let mut lefts = VecDeque::from(learned.clone());
+    while let Some(left) = lefts.pop_front() {
         for right in learned.iter().filter(inner) {
             if merges.len() == n {
                 return merges;
             }
-            if known.insert(format!("{left}{right}")) {
+            let joined = format!("{left}{right}");
+            if known.insert(joined.clone()) {
+                lefts.push_back(joined);
                 merges.push((left.clone(), right.clone()));
             }
         }
@@ -316,11 +320,13 @@ mod tests {
 
     #[test]
     fn large_vocabularies_are_filled_up() {
-        let vocabulary = Vocabulary::train(49_152, VocabularyKind::ControlFirst);
-        assert_eq!(
-            vocabulary.tokens.iter().collect::<BTreeSet<_>>().len(),
-            49_152
-        );
-        assert_eq!(vocabulary.merges.len(), 49_152 - 259);
+        for size in [49_152, 151_936] {
+            let vocabulary = Vocabulary::train(size, VocabularyKind::ControlFirst);
+            assert_eq!(
+                vocabulary.tokens.iter().collect::<BTreeSet<_>>().len(),
+                size
+            );
+            assert_eq!(vocabulary.merges.len(), size - 259);
+        }
     }
 }

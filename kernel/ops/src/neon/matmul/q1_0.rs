@@ -1,14 +1,17 @@
-//! Q1_0: see [`crate::packed::q1_0`]. No product is multiplied: activations change their sign.
+//! Q1_0: see [`crate::packed::q1_0`]. Nothing is multiplied: `Σ ±x` is `2 · Σ (x of a plus) − Σ x`.
 //!
 //! ```text
-//! 4 rows  s              cmtst with 1 << (2r + h)   → 16 masks, −1 for a minus
-//! 1 token x              neg, then bsl              → ±x
-//! 4 tokens x             eor with the mask          → x or −x − 1, and the masks' sums put it right
-//! one row                saddlp, sadalp             → 8 × i16 (at most 4 · 128)
-//! rows 0 1 2 3           addp, addp, addp, saddlp   → one i32 a row
+//! 4 rows, 32 weights     cmtst with 1 << (2r + h)   → for each row and half 16 masks, −1 for a plus
+//! row 0  m0 m1 | x0 x1   and, and                   → x where the weight is d, else 0
+//!                        saddlp, sadalp             → 8 × i16 (at most 4 · 127)
+//! rows 0 1 2 3           addp, addp, addp           → two i16 a row
+//!                        saddlp, sadalp of the same → twice their sum, one i32 a row
+//!                        ssubw                      → less Σ x
+//!                        scvtf, fmla with d_w · d_x
 //! ```
 
 use core::arch::aarch64::*;
+use core::mem::offset_of;
 
 use super::super::load::{load, settle, test_bits};
 use super::dequantize::{Unscaled, multiply};
@@ -89,7 +92,7 @@ fn file_block<const NT: usize>(
     }
 }
 
-/// `Σ ±x` is `2 · Σ (x of a plus) − Σ x`.
+/// A block of 32 of four rows times `NT` tokens.
 #[inline]
 #[target_feature(enable = "neon")]
 fn block<const NT: usize>(
@@ -106,7 +109,7 @@ fn block<const NT: usize>(
             plus.map(|(m0, m1)| vpadalq_s8(vpaddlq_s8(vandq_s8(m0, x0)), vandq_s8(m1, x1)));
         let dots = vpaddq_s16(vpaddq_s16(a, b), vpaddq_s16(c, e));
         let twice = vpadalq_s16(vpaddlq_s16(dots), dots);
-        let sum = vreinterpret_s16_s8(load(x, 80 * NT + at * 8));
+        let sum = vreinterpret_s16_s8(load(x, offset_of!(QuantPair<NT>, sum) + at * 8));
         let dots = vcvtq_f32_s32(vsubw_s16(twice, sum));
         acc[t] = settle(vfmaq_f32(acc[t], dots, vmulq_n_f32(d, x.d[j][t])));
     }
