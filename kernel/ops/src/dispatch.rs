@@ -62,7 +62,7 @@ macro_rules! dispatch {
 }
 
 dispatch! {
-    /// [`scalar::matmul::quantised`] for many groups and tiles.
+    /// [`scalar::matmul::quantized`] for many groups and tiles.
     #[inline(never)] // A loop of the image is found by this name.
     pub fn mul_quantized<{Q: QuantizedKernels, const NT: usize}, {Q, NT}>(
         groups: &[Q::Slab],

@@ -96,7 +96,7 @@ macro_rules! rows {
 
 formats!(rows);
 
-/// Does `$quantised` or `$float` with the format as `$Format` and its rows as `$rows`.
+/// Does `$quantized` or `$float` with the format as `$Format` and its rows as `$rows`.
 macro_rules! by_format {
     (
         [$matrix:expr, ($rows:ident, $Format:ident) $quantized:expr, $float:expr]

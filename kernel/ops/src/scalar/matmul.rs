@@ -96,7 +96,7 @@ pub fn float<F: Float, const NT: usize>(group: &[F::Chunk], x: &[FloatChunk<NT>]
     out
 }
 
-/// [`quantised`] for every group of `groups` and every tile of `x`; `out` is the rows' part of a panel
+/// [`quantized`] for every group of `groups` and every tile of `x`; `out` is the rows' part of a panel
 /// of `n_tokens` tokens.
 #[inline(always)] // Must take on the caller's target features.
 pub fn quantized_rows<Q: Quantized, const NT: usize>(

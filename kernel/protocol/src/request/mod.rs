@@ -103,23 +103,40 @@ macro_rules! ops {
 }
 
 ops! {
-    Info       "info"       (Info)                     "`info`"                               "What runs here: firmware, board, model, limits, settings.";
-    Models     "models"     (Models)                   "`models`"                             "The model files on the card.";
-    Load       "load"       (Load)                     "`progress` …, `loaded`"               "Loads a model file.";
-    Reset      "reset"      (Reset)                    ""                                     "Forgets the conversation.";
-    Abort      "abort"      (Abort)                    ""                                     "Stops the request that is running.";
-    Tokenize   "tokenize"   (Tokenize)                 "`tokens`"                             "Text to token ids.";
-    Detokenize "detokenize" (Detokenize)               "`text`"                               "Token ids to text.";
-    Complete   "complete"   (Complete, Sampling, Logits) "`token` …, `logits` …, `counts` …"  "Continues a prompt.";
-    Chat       "chat"       (Chat, Sampling, Logits)   "`token` …, `logits` …, `counts` …"    "Answers a conversation.";
-    Ask        "ask"        (Ask)                      "`token` …"                            "Answers the next question of the console's conversation.";
-    Set        "set"        (Set)                      "`settings`"                           "Changes a setting.";
-    Bench      "bench"      (Bench)                    "`bench` …"                            "Measures prefill and decode.";
-    Kernels    "kernels"    (Kernels)                  "`kernels` …"                          "Measures each set of kernels on the model's weights.";
-    Ppl        "ppl"        (Ppl)                      "`ppl` …"                              "Perplexity on a text file of the card.";
-    Membw      "membw"      (Membw)                    "`membw` …"                            "Measures memory bandwidth.";
-    Selftest   "selftest"   (Selftest)                 "`selftest` …"                         "Compares every kernel with its reference.";
-    Reboot     "reboot"     (Reboot)                   ""                                     "Restarts the board.";
+    Info       "info"       (Info) "`info`"
+        "What runs here: firmware, board, model, limits, settings.";
+    Models     "models"     (Models) "`models`"
+        "The model files on the card.";
+    Load       "load"       (Load) "`progress` …, `loaded`"
+        "Loads a model file.";
+    Reset      "reset"      (Reset) ""
+        "Forgets the conversation.";
+    Abort      "abort"      (Abort) ""
+        "Stops the request that is running.";
+    Tokenize   "tokenize"   (Tokenize) "`tokens`"
+        "Text to token ids.";
+    Detokenize "detokenize" (Detokenize) "`text`"
+        "Token ids to text.";
+    Complete   "complete"   (Complete, Sampling, Logits) "`token` …, `logits` …, `counts` …"
+        "Continues a prompt.";
+    Chat       "chat"       (Chat, Sampling, Logits) "`token` …, `logits` …, `counts` …"
+        "Answers a conversation.";
+    Ask        "ask"        (Ask) "`token` …"
+        "Answers the next question of the console's conversation.";
+    Set        "set"        (Set) "`settings`"
+        "Changes a setting.";
+    Bench      "bench"      (Bench) "`bench` …"
+        "Measures prefill and decode.";
+    Kernels    "kernels"    (Kernels) "`kernels` …"
+        "Measures each set of kernels on the model's weights.";
+    Ppl        "ppl"        (Ppl) "`ppl` …"
+        "Perplexity on a text file of the card.";
+    Membw      "membw"      (Membw) "`membw` …"
+        "Measures memory bandwidth.";
+    Selftest   "selftest"   (Selftest) "`selftest` …"
+        "Compares every kernel with its reference.";
+    Reboot     "reboot"     (Reboot) ""
+        "Restarts the board.";
 }
 
 impl Request {
