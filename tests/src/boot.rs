@@ -65,7 +65,8 @@ pub fn session(machine: &Machine) -> Session {
     Session::boot(machine).unwrap_or_else(|error| panic!("{error:#}"))
 }
 
-/// Fails if QEMU has logged anything that the allow-list does not explain: accesses to registers that are not there, and the like.
+/// Fails if QEMU has logged anything that the allow-list does not explain: accesses to registers that are
+/// not there, and the like.
 ///
 /// # Panics
 /// There are such lines.

@@ -12,7 +12,8 @@ use pilm::perplexity::{Perplexity, perplexity};
 use pilm::session::{Memory, Session};
 use pilm::threads::Threads;
 
-/// Checksums of the logits after each of `ids`, computed here on `n_cores` threads with the options that the firmware takes.
+/// Checksums of the logits after each of `ids`, computed here on `n_cores` threads with the options that the firmware
+/// takes.
 ///
 /// # Panics
 /// The model is unusable.
@@ -64,7 +65,8 @@ fn with_session(model: &[u8], n_cores: usize, work: impl FnOnce(&mut Session<'_>
     work(&mut session);
 }
 
-/// The tokens of `text`, and those of a raw prompt of it: with the beginning-of-sequence token if the model asks for one.
+/// The tokens of `text`, and those of a raw prompt of it: with the beginning-of-sequence token if the model asks for
+/// one.
 ///
 /// # Panics
 /// The model is unusable.

@@ -58,7 +58,8 @@ impl Display for LoadLine<'_> {
         } = self.0.load;
         write!(
             f,
-            "{} in {total_s:.2} s: reading {read_s:.2} s, beside it packing {pack_s:.2} s and checksum {checksum_s:.2} s",
+            "{} in {total_s:.2} s: reading {read_s:.2} s, beside it packing {pack_s:.2} s \
+             and checksum {checksum_s:.2} s",
             Size(self.0.load_bytes)
         )?;
         if emulated {

@@ -202,8 +202,8 @@ impl<'b, B: Board> Console<'b, B> {
                 dropped,
             } => say!(
                 self.screen,
-                "the line has {dropped} bytes more than the {limit} that it may have; nothing was sent. The up key gives \
-                 its beginning back"
+                "the line has {dropped} bytes more than the {limit} that it may have; nothing was sent. The up key \
+                 gives its beginning back"
             ),
             Input::InvalidUtf8 { count, first } => say!(
                 self.screen,

@@ -1,7 +1,7 @@
 //! The table of the formats that matrices can have.
 
-/// Hands the table to `$with!`, after `$arguments` in brackets. In a row: ggml's name, the same in lower case, id in a file, elements and
-/// bytes of a block, the packed format.
+/// Hands the table to `$with!`, after `$arguments` in brackets. In a row: ggml's name, the same in lower case, id in a file,
+/// elements and bytes of a block, the packed format.
 macro_rules! formats {
     ($with:ident $(, $($arguments:tt)*)?) => {
         $with! {

@@ -22,7 +22,9 @@ macro_rules! ggml_types {
 
 /// Adds the formats that are known by name and size only.
 macro_rules! with_others {
-    ([] $($kind:ident { $($Name:ident $name:literal = $id:literal, $len:literal, $bytes:literal, $m:ident::$T:ident;)* })*) => {
+    ([] $($kind:ident {
+        $($Name:ident $name:literal = $id:literal, $len:literal, $bytes:literal, $m:ident::$T:ident;)*
+    })*) => {
         ggml_types! {
             $($($Name = $id, $len, $bytes;)*)*
             Q8_1 = 9, 32, 36;

@@ -29,7 +29,8 @@ const HOST_PACKAGES: [&str; 5] = ["pilm", "qemu", "stdout", "tests", "xtask"];
 
 /// A question to the default model, and the answer that 8-bit weights give at temperature 0.
 const QUESTION: &str = "What is gravity?";
-const ANSWER: &str = "Gravity is a fundamental concept in physics that describes the curvature of spacetime caused by the presence of mass. It's a";
+const ANSWER: &str = "Gravity is a fundamental concept in physics that describes the curvature of \
+                      spacetime caused by the presence of mass. It's a";
 
 /// A named check.
 type Part = (&'static str, fn(Voice) -> Result<()>);
@@ -115,8 +116,8 @@ fn doc(voice: Voice) -> Result<()> {
     voice.run("Documentation, board", board(&mut documentation()))
 }
 
-/// What a person types first: `cargo xtask run --prompt … --quiet` prints the answer and nothing else. Cargo starts it: the
-/// tests before may have built xtask anew, over the file of this very program.
+/// What a person types first: `cargo xtask run --prompt … --quiet` prints the answer and nothing else. Cargo starts
+/// it: the tests before may have built xtask anew, over the file of this very program.
 fn ask_the_real_model(voice: Voice) -> Result<()> {
     voice.say("Asking the default model in QEMU");
     let output = cargo()

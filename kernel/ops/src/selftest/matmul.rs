@@ -39,7 +39,9 @@ pub(super) fn run(
 }
 
 macro_rules! plain_names {
-    ([] $($kind:ident { $($Name:ident $($row:literal)* = $id:literal, $n:literal, $bytes:literal, $m:ident::$T:ident;)* })*) => {
+    ([] $($kind:ident {
+        $($Name:ident $($row:literal)* = $id:literal, $n:literal, $bytes:literal, $m:ident::$T:ident;)*
+    })*) => {
         fn plain_name(ggml_type: GgmlType) -> &'static str {
             match ggml_type {
                 $($(GgmlType::$Name => concat!(stringify!($Name), " plain"),)*)*

@@ -61,7 +61,8 @@ pub fn ensure(voice: Voice) -> Result<PathBuf> {
     Ok(model)
 }
 
-/// Makes sure that the model with other weights is in the cache; its path. `weight_type` is the type's name in capitals.
+/// Makes sure that the model with other weights is in the cache; its path. `weight_type` is the type's name in
+/// capitals.
 ///
 /// # Errors
 /// As [`ensure_shipped`]; or it cannot be converted.

@@ -81,8 +81,8 @@ fn unpack_source(voice: Voice, version: &str) -> Result<PathBuf> {
     Ok(library)
 }
 
-/// The first suite that has the package in exactly `rustc`'s version, and Debian's name of that; `versions` tells what a
-/// suite has.
+/// The first suite that has the package in exactly `rustc`'s version, and Debian's name of that; `versions` tells
+/// what a suite has.
 fn search(
     rustc: &str,
     versions: &mut dyn FnMut(&str) -> Result<Vec<String>>,

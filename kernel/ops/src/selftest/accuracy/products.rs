@@ -42,7 +42,9 @@ pub(super) fn run(
 }
 
 macro_rules! check_names {
-    ([] $($kind:ident { $($Name:ident $name:literal = $id:literal, $n:literal, $bytes:literal, $m:ident::$T:ident;)* })*) => {
+    ([] $($kind:ident {
+        $($Name:ident $name:literal = $id:literal, $n:literal, $bytes:literal, $m:ident::$T:ident;)*
+    })*) => {
         /// The int8 kernels' check and the dequantize ones'.
         fn check_names(ggml_type: GgmlType) -> [&'static str; 2] {
             match ggml_type {
