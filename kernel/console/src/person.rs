@@ -242,7 +242,10 @@ impl<'b> Person<'b> {
             Event::Selftest(check) => say!(self.screen, "{}", CheckRow(check)),
             Event::Done(done) => self.done(asker, done),
             Event::Error(error) => self.error(asker, error),
-            _ => {}
+            // Nothing was measured; or a person has not asked for it.
+            Event::Bench(_) | Event::Membw(_) => {}
+            Event::Logits(_) | Event::Counts(_) | Event::Tokens(_) | Event::Progress(_) => {}
+            Event::Settings(_) | Event::Notice(_) => {}
         }
         None
     }

@@ -62,7 +62,10 @@ fn events() -> String {
         object.remove("id");
         let name = object.remove("event").expect("every event has a name");
         let fields = fields(&value).unwrap_or_default();
-        let fields = fields.trim_start_matches('{').trim_end_matches('}');
+        let fields = fields
+            .strip_prefix('{')
+            .and_then(|fields| fields.strip_suffix('}'))
+            .unwrap_or("");
         writeln!(table, "| `{}` | {fields} |", name.as_str().unwrap_or("")).expect("a String");
     }
     table

@@ -19,7 +19,7 @@ use crate::gguf::Gguf;
 use crate::weights::{Spec, Tensors};
 
 /// Every architecture that this crate has.
-static ARCHITECTURES: [Architecture; 3] = [
+static ARCHITECTURES: &[Architecture] = &[
     llama::ARCHITECTURE,
     qwen2::ARCHITECTURE,
     qwen3::ARCHITECTURE,
@@ -50,13 +50,16 @@ impl Architecture {
     /// A file that is not a whole model, or one of an architecture that is not here.
     pub fn of(gguf: &Gguf<'_>) -> Result<&'static Self, Error> {
         let name = architecture_name(gguf)?;
-        let names = ARCHITECTURES.each_ref().map(|a| a.keys.architecture);
         let known = ARCHITECTURES
             .iter()
             .find(|known| known.keys.architecture == name);
         known.ok_or_else(|| Error::UnsupportedArchitecture {
             name: name.to_string(),
-            supported: names.join(", "),
+            supported: ARCHITECTURES
+                .iter()
+                .map(|known| known.keys.architecture)
+                .collect::<Vec<_>>()
+                .join(", "),
         })
     }
 

@@ -11,10 +11,7 @@ use fields::Reader;
 
 pub use error::RequestError;
 pub use fields::Part;
-pub use parts::{
-    Abort, Ask, Bench, BenchPlan, Chat, Complete, Detokenize, Info, Kernels, Load, Logits, Membw,
-    Message, Models, Positions, Ppl, Prompt, Reboot, Reset, Sampling, Selftest, Set, Tokenize,
-};
+pub use parts::*;
 
 /// A request line that was understood.
 #[derive(Debug, Clone, PartialEq)]

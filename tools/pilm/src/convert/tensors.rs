@@ -73,7 +73,11 @@ pub(super) fn plan(config: &HfConfig, checkpoint: &Checkpoint) -> Result<Vec<Map
     let embedding = "model.embed_tokens.weight";
     let of_tokens = [dim, config.vocab_size];
     add("token_embd.weight", embedding, &of_tokens, None);
-    let interleave = (config.architecture == Architecture::Llama).then_some(config.head_dim);
+    // A Llama's GGUF has the pairs of a rotation side by side; a checkpoint has them half a head apart.
+    let interleave = match config.architecture {
+        Architecture::Llama => Some(config.head_dim),
+        Architecture::Qwen2 | Architecture::Qwen3 => None,
+    };
     for l in 0..config.n_layers {
         for (ours, theirs, dims, order) in [
             ("attn_norm", "input_layernorm", &[dim][..], None),
