@@ -45,12 +45,12 @@ fn damage_that_stops_a_load_is_told_from_a_file_badly_made() {
         CardFile::bytes("Made.gguf", model),
     ]);
     let mut pi = boot(&card);
-    for (name, reason) in [
-        ("Copied.gguf", "CRC-32C"),
-        ("Made.gguf", "blk.0.attn_q.weight"),
+    for (name, code, reason) in [
+        ("Copied.gguf", ErrorCode::Card, "CRC-32C"),
+        ("Made.gguf", ErrorCode::LoadFailed, "blk.0.attn_q.weight"),
     ] {
         let error = refused(&mut pi, load_op(name));
-        assert_eq!(error.code, ErrorCode::LoadFailed, "{error}");
+        assert_eq!(error.code, code, "{error}");
         assert!(error.message.contains(reason), "{error}");
     }
     assert_clean_log(&mut pi);
@@ -76,7 +76,7 @@ fn four_cores_pack_and_check_what_the_first_one_reads() {
     let mut pi = boot(&card);
 
     let error = refused(&mut pi, load_op("Damaged.gguf"));
-    assert_eq!(error.code, ErrorCode::LoadFailed, "{error}");
+    assert_eq!(error.code, ErrorCode::Card, "{error}");
     assert!(error.message.contains("CRC-32C"), "{error}");
 
     let expected = host::checksums(&model, &IDS, 1);
