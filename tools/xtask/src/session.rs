@@ -113,13 +113,9 @@ pub fn token_text<'e>(event: &'e Event<'_>) -> &'e str {
 /// The line as an event; everything else on the UART is for people.
 fn event_of(line: &str) -> Result<Option<Line<'static>>> {
     // a prompt may stand before it
-    let Some(at) = line.find(r#"{"id":"#) else {
-        return Ok(None);
-    };
-    let event = serde_json::from_str(&line[at..]);
-    event
-        .map(Some)
-        .with_context(|| format!("an unknown event: {line}"))
+    let parse = |at: usize| serde_json::from_str(&line[at..]);
+    let event = line.find(r#"{"id":"#).map(parse).transpose();
+    event.with_context(|| format!("an unknown event: {line}"))
 }
 
 #[cfg(test)]

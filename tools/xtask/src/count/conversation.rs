@@ -56,8 +56,7 @@ impl<'v> Conversation<'v> {
     pub fn restart(&mut self, n_ids: usize) -> Result<u64> {
         self.session.ask(Op::Reset(Reset {}))?;
         self.held = 0;
-        let prefill_s = self.work_in(n_ids)?.timing.prefill_s;
-        Ok(instructions(prefill_s, n_ids))
+        Ok(instructions(self.work_in(n_ids)?.timing.prefill_s, n_ids))
     }
 
     /// Decodes `steps` tokens from `position` on; what is missing before it is worked in first. Instructions of

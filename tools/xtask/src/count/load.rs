@@ -12,8 +12,8 @@ use protocol::{Event, Op, request};
 /// It does not load, or the firmware reports no times.
 pub(super) fn count_load(session: &mut Session) -> Result<ModelFigures> {
     let mut timing = None;
-    let name = String::from("1");
-    session.ask_with(Op::Load(request::Load { name }), &mut |event| {
+    let op = Op::Load(request::Load { name: "1".into() });
+    session.ask_with(op, &mut |event| {
         if let Event::Loaded(loaded) = event {
             timing = Some(loaded.timing);
         }
