@@ -156,7 +156,7 @@ fn answer(voice: Voice, pi: Qemu, prompt: Complete) -> Result<()> {
         "[{} prompt tokens, {} answer tokens, ended by {}]",
         generated.usage.prompt_tokens,
         generated.usage.completion_tokens,
-        serde_json::to_string(&done.finish_reason)?
+        serde_json::to_string(&done.finish_reason)?.trim_matches('"')
     ));
     Ok(())
 }
