@@ -17,7 +17,7 @@ use pilm::threads::Threads;
 ///
 /// # Panics
 /// The model is unusable.
-pub fn checksums(model: &[u8], ids: &[u32], n_cores: usize) -> Vec<String> {
+pub fn checksums(model: &[u8], ids: &[u32], n_cores: usize) -> Vec<u32> {
     checksums_by(Kernels::Int8, model, ids, n_cores)
 }
 
@@ -25,13 +25,13 @@ pub fn checksums(model: &[u8], ids: &[u32], n_cores: usize) -> Vec<String> {
 ///
 /// # Panics
 /// The model is unusable.
-pub fn checksums_by(kernels: Kernels, model: &[u8], ids: &[u32], n_cores: usize) -> Vec<String> {
+pub fn checksums_by(kernels: Kernels, model: &[u8], ids: &[u32], n_cores: usize) -> Vec<u32> {
     let mut checksums = Vec::new();
     with_session(model, n_cores, |session| {
         session.engine.set_kernels(kernels);
         session
             .prefill(ids, 0, &mut |_, logits| {
-                checksums.push(format!("{:08x}", crc32c_f32(logits)));
+                checksums.push(crc32c_f32(logits));
             })
             .unwrap_or_else(|error| panic!("{error}"));
     });

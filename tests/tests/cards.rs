@@ -3,12 +3,15 @@
 use ops::GgmlType;
 use ops::crc32c::Crc32c;
 use pilm::synth::{self, Shape};
+use protocol::Op;
+use protocol::event::ErrorCode;
+use protocol::request::{Logits, Sampling};
 use qemu::Machine;
-use serde_json::json;
 use std::time::Duration;
 use tests::boot::{assert_clean_log, boot, kernel, machine, session};
 use tests::card::{Card, MODEL};
 use tests::monitor::MonitorSocket;
+use tests::requests::{self, complete, ids, refused, tokens};
 use xtask::card::{CardFile, PARTITION_START, SECTOR};
 use xtask::session::{PROMPT, Session};
 
@@ -48,6 +51,12 @@ fn with_checksum(text: String) -> Card {
     ])
 }
 
+/// The loaded model continues a prompt.
+fn assert_answers(pi: &mut Session) {
+    let (_, done) = complete(pi, ids(&[5, 6, 7]), tokens(3));
+    assert_eq!(done.generated.unwrap().usage.completion_tokens, 3);
+}
+
 /// The boot says `expected` in one line, and the console answers a person and a program.
 fn check(mut pi: Session, case: &str, expected: &[&str]) {
     let text = pi.boot_text().to_owned();
@@ -61,10 +70,10 @@ fn check(mut pi: Session, case: &str, expected: &[&str]) {
     pi.qemu().send_line("/help").unwrap();
     let help = pi.qemu().expect(PROMPT, REPLY).unwrap();
     assert!(help.contains("/info"), "{case}: /help says:\n{help}");
-    let error = pi
-        .ask(json!({"op": "complete", "prompt": "x"}))
-        .expect_err("no model can answer");
-    assert!(!error.to_string().is_empty(), "{case}");
+    let op = Op::Complete(requests::text("x"), Sampling::default(), Logits::default());
+    let error = refused(&mut pi, op);
+    assert_eq!(error.code, ErrorCode::NoModel, "{case}: {error}");
+    assert!(!error.message.is_empty(), "{case}");
     assert_clean_log(&mut pi);
 }
 
@@ -139,10 +148,7 @@ fn bad_cards() {
 #[test]
 fn a_model_with_its_checksum_is_loaded() {
     let mut pi = boot(&with_checksum(format!("{:08X}\n", crc32c(&tiny()))));
-    let (_, done) = pi
-        .complete(json!({"ids": [5, 6, 7], "max_tokens": 2, "ignore_eos": true}))
-        .unwrap_or_else(|error| panic!("{error:#}"));
-    assert_eq!(done["usage"]["completion_tokens"], 2);
+    assert_answers(&mut pi);
     pi.qemu().send_line("/info").unwrap();
     let info = pi.qemu().expect(PROMPT, REPLY).unwrap();
     assert!(info.contains("card     EMMC: QEMU!"), "{info}");
@@ -155,10 +161,8 @@ fn byte_and_block_addressed_cards_are_read() {
     for size in [64 << 20, 4 << 30] {
         let card = Card::sized(size, &[CardFile::bytes(MODEL, tiny())]);
         let mut pi = boot(&card);
-        let (_, done) = pi
-            .complete(json!({"ids": [5, 6, 7], "max_tokens": 3, "ignore_eos": true}))
-            .unwrap_or_else(|error| panic!("{size}: {error:#}"));
-        assert_eq!(done["usage"]["completion_tokens"], 3);
+        println!("{size} bytes");
+        assert_answers(&mut pi);
         assert_clean_log(&mut pi);
     }
 }
@@ -190,9 +194,6 @@ fn another_card_is_found_without_a_restart() {
     hand.insert(first.path());
     let text = type_line(&mut pi, &format!("/load {MODEL}"));
     assert!(text.contains(MODEL) && !text.contains("SD card"), "{text}");
-    let (_, done) = pi
-        .complete(json!({"ids": [5, 6, 7], "max_tokens": 2, "ignore_eos": true}))
-        .unwrap_or_else(|error| panic!("{error:#}"));
-    assert_eq!(done["usage"]["completion_tokens"], 2);
+    assert_answers(&mut pi);
     assert_clean_log(&mut pi);
 }

@@ -2,15 +2,17 @@
 
 use ops::GgmlType;
 use pilm::synth::{self, Shape};
+use protocol::event::{CheckKind, Finish};
+use protocol::request::{Bench, Chat, Logits, Membw, Message, Ppl, Sampling, Selftest};
+use protocol::{Event, Op};
 use qemu::Machine;
-use serde_json::{Value, json};
 use std::time::Duration;
 use tests::boot::{assert_clean_log, boot, machine, session};
 use tests::card::{Card, MODEL};
 use tests::host;
-use tests::requests::events;
+use tests::requests::{events, info, load};
 use xtask::card::CardFile;
-use xtask::session::{PROMPT, Session};
+use xtask::session::{PROMPT, Session, token_text};
 
 const REPLY: Duration = Duration::from_secs(300);
 
@@ -38,15 +40,23 @@ fn several() -> Card {
 fn every_kernel_is_right_on_the_boards_processor() {
     let card = Card::with_model(&Shape::llama_grouped(), GgmlType::Q8_0);
     let mut pi = boot(&card);
-    let events = events(&mut pi, json!({"op": "selftest"}));
-    let (done, checks) = events.split_last().unwrap();
-    for check in checks {
-        assert_eq!(check["right"], true, "{check}");
+    let (checks, done) = events(&mut pi, Op::Selftest(Selftest {}));
+    for check in &checks {
+        assert!(
+            matches!(check, Event::Selftest(check) if check.right),
+            "{check:?}"
+        );
     }
-    let kinds = |kind: &str| checks.iter().filter(|check| check["kind"] == kind).count();
-    assert!(kinds("bits") >= 30 && kinds("accuracy") >= 30, "{checks:?}");
-    assert_eq!((kinds("card"), kinds("balance")), (1, 2));
-    assert_eq!((&done["right"], &done["failed"]), (&json!(true), &json!(0)));
+    let kinds = |kind| {
+        let is_kind = |check: &&_| matches!(check, Event::Selftest(check) if check.kind == kind);
+        checks.iter().filter(is_kind).count()
+    };
+    assert!(
+        kinds(CheckKind::Bits) >= 30 && kinds(CheckKind::Accuracy) >= 30,
+        "{checks:?}"
+    );
+    assert_eq!((kinds(CheckKind::Card), kinds(CheckKind::Balance)), (1, 2));
+    assert_eq!((done.right, done.failed), (Some(true), Some(0)));
     let text = type_line(&mut pi, "/selftest");
     assert!(text.contains("everything is right"), "{text}");
     assert_clean_log(&mut pi);
@@ -56,29 +66,34 @@ fn every_kernel_is_right_on_the_boards_processor() {
 fn measurements_say_that_they_are_emulated() {
     let card = Card::with_model(&Shape::llama_tied(), GgmlType::Q8_0);
     let mut pi = boot(&card);
-    let records = events(
-        &mut pi,
-        json!({"op": "bench", "runs": 2, "prompt_tokens": 8, "tokens": 2}),
-    );
-    let records: Vec<_> = records
-        .iter()
-        .filter(|event| event["event"] == "bench")
-        .collect();
+    let bench = Bench {
+        runs: Some(2),
+        prompt_tokens: Some(8),
+        tokens: Some(2),
+    };
+    let (records, _) = events(&mut pi, Op::Bench(bench));
     assert_eq!(records.len(), 8, "prefill and decode with 1 to 4 cores");
-    for record in records {
-        let runs = record["runs"].as_u64().unwrap() + record["void_runs"].as_u64().unwrap();
-        assert_eq!((runs, &record["emulated"]), (2, &json!(true)), "{record}");
-        assert_eq!(record["irqs_in_window"], 0);
-        assert!(record.get("tokens_per_s").is_none(), "no speed: {record}");
+    for record in &records {
+        let Event::Bench(record) = record else {
+            panic!("{record:?}");
+        };
+        let runs = record.samples.runs + record.samples.void_runs;
+        assert_eq!((runs, record.emulated), (2, true), "{record:?}");
+        assert_eq!(record.irqs_in_window, 0);
+        assert_eq!(record.tokens_per_s, None, "no speed: {record:?}");
     }
-    let records = events(&mut pi, json!({"op": "membw", "runs": 1, "bytes": 65536}));
-    let records: Vec<_> = records
-        .iter()
-        .filter(|event| event["event"] == "membw")
-        .collect();
+    let membw = Membw {
+        runs: Some(1),
+        bytes: Some(65536),
+    };
+    let (records, _) = events(&mut pi, Op::Membw(membw));
     assert_eq!(records.len(), 12, "read, write and copy with 1 to 4 cores");
-    for record in records {
-        assert!(record.get("mean_gb_per_s").is_none(), "no speed: {record}");
+    for record in &records {
+        let Event::Membw(record) = record else {
+            panic!("{record:?}");
+        };
+        assert!(record.emulated, "{record:?}");
+        assert_eq!(record.mean_gb_per_s, None, "no speed: {record:?}");
     }
     assert_clean_log(&mut pi);
 }
@@ -93,16 +108,20 @@ fn perplexity_on_a_text_of_the_card_is_the_hosts() {
         CardFile::bytes("latin.txt", b"caf\xe9".to_vec()),
     ]);
     let mut pi = boot(&card);
-    let request = json!({"op": "ppl", "file": "A long text.txt", "chunks": 2});
-    let events = events(&mut pi, request);
-    assert_eq!(events.len(), 3, "{events:?}");
+    let ppl = Ppl {
+        file: "A long text.txt".to_owned(),
+        chunks: Some(2),
+    };
+    let (events, done) = events(&mut pi, Op::Ppl(ppl));
+    let [Event::Ppl(_), Event::Ppl(last)] = events[..] else {
+        panic!("{events:?}");
+    };
     let host = host::perplexity_on(&model, &text, 2);
-    let last = &events[1];
-    assert_eq!((&last["chunk"], &last["tokens"]), (&json!(2), &json!(510)));
-    assert_eq!(last["mean_nll"].as_f64(), Some(host.nll.mean()));
-    assert_eq!(last["perplexity"].as_f64(), Some(host.value()));
-    assert_eq!(last["standard_error"].as_f64(), Some(host.standard_error()));
-    assert_eq!(events[2]["finish_reason"], "stop");
+    assert_eq!((last.chunk, last.tokens), (2, 510));
+    assert_eq!(last.mean_nll, host.nll.mean());
+    assert_eq!(last.perplexity, host.value());
+    assert_eq!(last.standard_error, host.standard_error());
+    assert_eq!(done.finish_reason, Some(Finish::Stop));
 
     for (line, says) in [
         ("/ppl latin.txt", "is not UTF-8 at byte 3"),
@@ -138,13 +157,7 @@ fn the_card_chooses_the_model_and_the_person_another() {
         text.contains("heap") && text.contains("stack 0") && text.contains("qwen2"),
         "{text}"
     );
-    let loaded = events(&mut pi, json!({"op": "load", "name": MODEL}));
-    assert!(
-        loaded
-            .iter()
-            .any(|event| event["event"] == "loaded" && event["model"]["file"] == MODEL),
-        "{loaded:?}"
-    );
+    assert_eq!(load(&mut pi, MODEL).model.file, MODEL);
     assert_clean_log(&mut pi);
 }
 
@@ -178,30 +191,33 @@ fn the_command_line_sets_what_it_says() {
         "{}",
         pi.boot_text()
     );
-    let info = events(&mut pi, json!({"op": "info"}));
-    assert_eq!(info[0]["settings"]["temperature"], 0.5);
-    assert_eq!(info[0]["settings"]["cores"], 2);
+    let settings = info(&mut pi).settings;
+    assert_eq!((settings.temperature, settings.cores), (0.5, Some(2)));
 }
 
 #[test]
 fn a_chat_keeps_what_it_has_seen() {
     let card = Card::with_model(&Shape::llama_tied(), GgmlType::Q8_0);
     let mut pi = boot(&card);
-    let ask = |messages: Value| json!({"op": "chat", "messages": messages, "max_tokens": 3});
-    let user = |content: &str| json!({"role": "user", "content": content});
-    let first = events(&mut pi, ask(json!([user("one")])));
-    let text: String = first
-        .iter()
-        .filter_map(|event| event["text"].as_str())
-        .collect();
-    let again = json!([user("one"), {"role": "assistant", "content": text}, user("two")]);
-    let second = events(&mut pi, ask(again));
-    let usage = &second.last().unwrap()["usage"];
-    assert!(usage["reused_tokens"].as_u64() > Some(3), "{usage}");
-    assert!(
-        usage["reused_tokens"].as_u64() < usage["prompt_tokens"].as_u64(),
-        "{usage}"
-    );
+    let chat = |messages| {
+        let sampling = Sampling {
+            max_tokens: Some(3),
+            ..Sampling::default()
+        };
+        Op::Chat(Chat { messages }, sampling, Logits::default())
+    };
+    let message = |role: &str, content: &str| Message {
+        role: role.to_owned(),
+        content: content.to_owned(),
+    };
+    let first = message("user", "one");
+    let (answer, _) = events(&mut pi, chat(vec![first.clone()]));
+    let text: String = answer.iter().map(token_text).collect();
+    let again = vec![first, message("assistant", &text), message("user", "two")];
+    let (_, done) = events(&mut pi, chat(again));
+    let usage = done.generated.unwrap().usage;
+    assert!(usage.reused_tokens > 3, "{usage:?}");
+    assert!(usage.reused_tokens < usage.prompt_tokens, "{usage:?}");
 
     type_line(&mut pi, "/set context 48");
     type_line(&mut pi, "/load 1");

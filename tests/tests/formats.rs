@@ -4,12 +4,13 @@ use ops::GgmlType::{self, BF16, F16, F32, Q1_0, Q4_0, Q4_1, Q4_K, Q5_0, Q5_1, Q5
 use pilm::editable::Editable;
 use pilm::gguf_writer::Value as Metadata;
 use pilm::synth::{self, Shape, Vocabulary};
-use serde_json::json;
+use protocol::request::{Positions, Tokenize};
+use protocol::{Event, Op, Setting, event};
 use std::collections::BTreeSet;
 use tests::boot::{assert_clean_log, boot};
 use tests::card::Card;
 use tests::host;
-use tests::requests::events;
+use tests::requests::{self, crc32c, events, load, set, tokens};
 use xtask::card::CardFile;
 
 const TYPES: [GgmlType; 12] = [
@@ -118,8 +119,8 @@ fn every_format_gives_the_tokens_and_logits_of_the_host() {
         of_every_pre_tokenizer(),
         of_sentence_piece(),
     );
-    let tokens = |model: &Model| host::tokens(&model.bytes, TEXT).0;
-    let ways: BTreeSet<_> = cuts.iter().chain(&pieces).map(tokens).collect();
+    let ids = |model: &Model| host::tokens(&model.bytes, TEXT).0;
+    let ways: BTreeSet<_> = cuts.iter().chain(&pieces).map(ids).collect();
     assert_eq!(ways.len(), PRE_TOKENIZERS.len() + pieces.len());
 
     let models: Vec<Model> = types.into_iter().chain(cuts).chain(pieces).collect();
@@ -129,28 +130,29 @@ fn every_format_gives_the_tokens_and_logits_of_the_host() {
         .collect();
     let card = Card::with(&files);
     let mut session = boot(&card);
-    events(
-        &mut session,
-        json!({"op": "set", "key": "cores", "value": 4}),
-    );
+    set(&mut session, Setting::Cores, 4usize);
     let mut checksums = BTreeSet::new();
     for Model { name, bytes } in &models {
         let (ids, prompt) = host::tokens(bytes, TEXT);
         let expected = host::checksums(bytes, &prompt, 2).pop();
 
-        events(&mut session, json!({"op": "load", "name": name}));
-        let found = events(&mut session, json!({"op": "tokenize", "text": TEXT}));
-        assert_eq!(found[0]["ids"], json!(ids), "{name}");
-        let found = events(
-            &mut session,
-            json!({"op": "complete", "prompt": TEXT, "max_tokens": 0, "logits_crc32c": true}),
-        );
-        let done = found.last().expect("a request ends in an event");
-        assert_eq!(done["usage"]["prompt_tokens"], prompt.len(), "{name}");
-        let logits: Vec<_> = found.iter().filter_map(|e| e["crc32c"].as_str()).collect();
-        assert_eq!(logits, [expected.as_deref().unwrap_or_default()], "{name}");
-        println!("{name}: {} tokens, {}", prompt.len(), logits[0]);
-        checksums.insert(logits[0].to_owned());
+        load(&mut session, name);
+        let text = TEXT.to_owned();
+        let op = Op::Tokenize(Tokenize {
+            text,
+            special: false,
+        });
+        let count = ids.len();
+        let expected_ids = Event::Tokens(event::Tokens { count, ids });
+        assert_eq!(requests::event(&mut session, op), expected_ids, "{name}");
+        let op = Op::Complete(requests::text(TEXT), tokens(0), crc32c(Positions::Last));
+        let (found, done) = events(&mut session, op);
+        let usage = done.generated.expect("an answer's numbers").usage;
+        assert_eq!(usage.prompt_tokens, prompt.len(), "{name}");
+        let logits = requests::checksums(&found);
+        assert_eq!(logits, [expected.expect("a prompt")], "{name}");
+        println!("{name}: {} tokens, {:08x}", prompt.len(), logits[0]);
+        checksums.insert(logits[0]);
     }
     // or a load that changes nothing would pass
     assert_eq!(checksums.len(), models.len());

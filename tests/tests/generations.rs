@@ -3,10 +3,14 @@
 use ops::GgmlType;
 use ops::matrix::Kernels;
 use pilm::synth::{self, Shape};
-use serde_json::{Value, json};
+use protocol::event::Finish;
+use protocol::request::{self, Positions};
+use protocol::settings::KernelSet;
+use protocol::{Event, Op, Setting};
 use tests::boot::{assert_clean_log, boot, machine, session};
 use tests::card::{Card, MODEL};
 use tests::host;
+use tests::requests::{self, crc32c, events, info, likeliest, load, reset, set};
 use xtask::card::CardFile;
 use xtask::session::Session;
 
@@ -17,24 +21,12 @@ fn ids() -> Vec<u32> {
     (0..PROMPT_TOKENS).map(|i| 5 + (i * 37) % 400).collect()
 }
 
-fn events(pi: &mut Session, request: Value) -> Vec<Value> {
-    let mut events = Vec::new();
-    pi.ask_with(request, &mut |event| {
-        events.push(event.clone());
-        Ok(())
-    })
-    .unwrap_or_else(|error| panic!("{error:#}"));
-    events
-}
-
 /// The checksum after the prompt, worked in at once, and after each token that follows.
-fn checksums(pi: &mut Session) -> Vec<String> {
-    let request = json!({"op": "complete", "ids": ids(), "max_tokens": 4, "ignore_eos": true,
-        "temperature": 0, "logits_crc32c": true});
-    events(pi, json!({"op": "reset"}));
-    let events = events(pi, request);
-    let checksums = events.iter().filter_map(|event| event["crc32c"].as_str());
-    checksums.map(str::to_owned).collect()
+fn checksums(pi: &mut Session) -> Vec<u32> {
+    reset(pi);
+    let prompt = requests::ids(&ids());
+    let op = Op::Complete(prompt, likeliest(4), crc32c(Positions::Last));
+    requests::checksums(&events(pi, op).0)
 }
 
 #[test]
@@ -56,11 +48,10 @@ fn each_generation_gives_the_bits_that_it_gives_on_the_host() {
     let card = Card::with(&files);
     let mut pi = boot(&card);
     for (name, bytes) in &models {
-        events(&mut pi, json!({"op": "load", "name": name}));
+        load(&mut pi, name);
         let mut found = Vec::new();
         for kernels in Kernels::ALL {
-            let set = json!({"op": "set", "key": "kernels", "value": kernels.name()});
-            events(&mut pi, set);
+            set(&mut pi, Setting::Kernels, kernels.to_string());
             let here = checksums(&mut pi);
             let expected = host::checksums_by(kernels, bytes, &ids(), 2);
             assert_eq!(here.len(), 4, "{name} {kernels}");
@@ -77,27 +68,26 @@ fn each_generation_gives_the_bits_that_it_gives_on_the_host() {
 fn generations_are_compared_and_no_speed_is_claimed() {
     let card = Card::with_model(&Shape::llama_tied(), GgmlType::Q8_0);
     let mut pi = session(&machine(&card).append("pilm.kernels=plain"));
-    let info = events(&mut pi, json!({"op": "info"}));
-    assert_eq!(info[0]["settings"]["kernels"], "dequantize");
-    let events = events(&mut pi, json!({"op": "kernels", "runs": 2}));
-    let (done, records) = events.split_last().unwrap();
-    assert_eq!(done["finish_reason"], "stop");
+    assert_eq!(info(&mut pi).settings.kernels, KernelSet::Dequantize);
+    let op = Op::Kernels(request::Kernels { runs: Some(2) });
+    let (records, done) = events(&mut pi, op);
+    assert_eq!(done.finish_reason, Some(Finish::Stop));
     assert_eq!(records.len(), 3 * 2 * 4, "generations, loads, cores");
     for record in records {
-        let runs = record["runs"].as_u64().unwrap() + record["void_runs"].as_u64().unwrap();
-        assert!(runs >= 2, "{record}");
-        assert_eq!(
-            (&record["emulated"], &record["model"]),
-            (&json!(true), &json!(MODEL))
-        );
-        assert!(record.get("mean_gb_per_s").is_none(), "no speed: {record}");
-        let error = record["max_relative_error"].as_f64().unwrap();
-        match record["kernels"].as_str().unwrap() {
-            "dequantize" => assert!(error < 1e-6, "{record}"),
-            _ => assert!((1e-4..2e-2).contains(&error), "{record}"),
+        let Event::Kernels(record) = record else {
+            panic!("{record:?}");
+        };
+        let runs = record.samples.runs + record.samples.void_runs;
+        assert!(runs >= 2, "{record:?}");
+        assert_eq!((record.emulated, record.model.as_str()), (true, MODEL));
+        assert_eq!(record.mean_gb_per_s, None, "no speed: {record:?}");
+        let error = record.max_relative_error.unwrap();
+        match &*record.kernels {
+            "dequantize" => assert!(error < 1e-6, "{record:?}"),
+            _ => assert!((1e-4..2e-2).contains(&error), "{record:?}"),
         }
-        if record["kernels"] == "reference" {
-            assert_eq!(record["speedup_over_reference"], 1.0, "{record}");
+        if record.kernels == "reference" {
+            assert_eq!(record.speedup_over_reference, Some(1.0), "{record:?}");
         }
     }
     let text = pi.qemu();

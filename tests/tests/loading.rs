@@ -4,11 +4,14 @@ use llm::gguf::Gguf;
 use ops::GgmlType;
 use ops::crc32c::Crc32c;
 use pilm::synth::{self, Shape};
-use serde_json::{Value, json};
+use protocol::Setting;
+use protocol::event::ErrorCode;
+use protocol::facts::LoadTiming;
 use std::time::Duration;
 use tests::boot::{assert_clean_log, boot};
 use tests::card::Card;
 use tests::host;
+use tests::requests::{load, load_op, prompt_checksums, refused, set};
 use xtask::card::CardFile;
 use xtask::session::PROMPT;
 
@@ -42,15 +45,14 @@ fn damage_that_stops_a_load_is_told_from_a_file_badly_made() {
         CardFile::bytes("Made.gguf", model),
     ]);
     let mut pi = boot(&card);
-    let mut refused = |name| {
-        pi.ask(json!({"op": "load", "name": name}))
-            .expect_err("it has an infinite scale")
-            .to_string()
-    };
-    let copied = refused("Copied.gguf");
-    assert!(copied.contains("CRC-32C"), "{copied}");
-    let made = refused("Made.gguf");
-    assert!(made.contains("blk.0.attn_q.weight"), "{made}");
+    for (name, code, reason) in [
+        ("Copied.gguf", ErrorCode::Card, "CRC-32C"),
+        ("Made.gguf", ErrorCode::LoadFailed, "blk.0.attn_q.weight"),
+    ] {
+        let error = refused(&mut pi, load_op(name));
+        assert_eq!(error.code, code, "{error}");
+        assert!(error.message.contains(reason), "{error}");
+    }
     assert_clean_log(&mut pi);
 }
 
@@ -73,40 +75,26 @@ fn four_cores_pack_and_check_what_the_first_one_reads() {
     ]);
     let mut pi = boot(&card);
 
-    let refused = pi
-        .ask(json!({"op": "load", "name": "Damaged.gguf"}))
-        .expect_err("its checksum is another")
-        .to_string();
-    assert!(refused.contains("CRC-32C"), "{refused}");
+    let error = refused(&mut pi, load_op("Damaged.gguf"));
+    assert_eq!(error.code, ErrorCode::Card, "{error}");
+    assert!(error.message.contains("CRC-32C"), "{error}");
 
     let expected = host::checksums(&model, &IDS, 1);
-    for cores in [4, 2, 1] {
-        pi.ask(json!({"op": "set", "key": "cores", "value": cores}))
-            .unwrap_or_else(|error| panic!("{error:#}"));
-        let mut loaded = Value::Null;
-        let request = json!({"op": "load", "name": "Sound.gguf"});
-        pi.ask_with(request, &mut |event| {
-            if event["event"] == "loaded" {
-                loaded = event.clone();
-            }
-            Ok(())
-        })
-        .unwrap_or_else(|error| panic!("{error:#}"));
-        let timing = &loaded["timing"];
-        assert_eq!(timing["emulated"], true, "{loaded}");
-        let seconds = ["read_s", "pack_s", "checksum_s", "total_s"];
-        let seconds = seconds.map(|part| timing[part].as_f64().unwrap_or_default());
-        assert!(seconds.iter().all(|&s| s > 0.0), "{loaded}");
-        assert!(seconds[0] < seconds[3], "{loaded}");
-
-        let mut found = Vec::new();
-        let request = json!({"op": "complete", "ids": IDS, "max_tokens": 0,
-            "logits_crc32c": true, "logits_positions": "all"});
-        pi.ask_with(request, &mut |event| {
-            found.extend(event["crc32c"].as_str().map(str::to_owned));
-            Ok(())
-        })
-        .unwrap_or_else(|error| panic!("{error:#}"));
+    for cores in [4usize, 2, 1] {
+        set(&mut pi, Setting::Cores, cores);
+        let timing = load(&mut pi, "Sound.gguf").timing;
+        assert!(timing.emulated, "{timing:?}");
+        let LoadTiming {
+            read_s,
+            pack_s,
+            checksum_s,
+            total_s,
+            ..
+        } = timing;
+        let seconds = [read_s, pack_s, checksum_s, total_s];
+        assert!(seconds.iter().all(|&s| s > 0.0), "{timing:?}");
+        assert!(read_s < total_s, "{timing:?}");
+        let found = prompt_checksums(&mut pi, &IDS);
         assert_eq!(found, expected, "loaded on {cores} cores");
     }
     pi.qemu().send_line("/info").unwrap();

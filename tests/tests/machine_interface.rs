@@ -2,11 +2,14 @@
 
 use ops::GgmlType;
 use pilm::synth::Shape;
-use serde_json::{Value, json};
+use protocol::event::{Finish, Generated, Limits, Text, Tokens};
+use protocol::request::{Complete, Detokenize, Positions, Sampling, Tokenize};
+use protocol::{Event, Id, Op};
+use serde_json::Value;
 use std::time::Duration;
 use tests::boot::{assert_clean_log, boot};
 use tests::card::{Card, MODEL};
-use tests::requests::events;
+use tests::requests::{self, complete, crc32c, event, events, ids, info, reset, tokens};
 use xtask::session::Session;
 
 const REPLY: Duration = Duration::from_secs(60);
@@ -32,11 +35,13 @@ fn raw(pi: &mut Session, line: &[u8]) -> Value {
 #[test]
 fn info_names_model_and_limits() {
     let (_card, mut pi) = start();
-    let events = events(&mut pi, json!({"op": "info"}));
-    let info = events.iter().find(|e| e["event"] == "info").unwrap();
+    let info = raw(&mut pi, br#"{"op":"info"}"#);
     assert!(info["version"].is_string(), "{info}");
     assert!(info["model"].to_string().contains(MODEL), "{info}");
     assert!(info["limits"].is_object(), "{info}");
+    let info = requests::info(&mut pi);
+    assert_eq!(info.model.unwrap().file, MODEL);
+    assert_eq!(info.limits, Limits::THIS);
     assert_clean_log(&mut pi);
 }
 
@@ -44,25 +49,32 @@ fn info_names_model_and_limits() {
 fn text_becomes_ids_and_ids_text() {
     let (_card, mut pi) = start();
     let text = "Hello, wörld! 123";
-    let tokens = events(&mut pi, json!({"op": "tokenize", "text": text}));
-    let ids = tokens[0]["ids"].clone();
-    assert_eq!(tokens[0]["count"], ids.as_array().unwrap().len());
-    let back = events(&mut pi, json!({"op": "detokenize", "ids": ids}));
-    assert_eq!(back[0]["text"], text);
+    let tokenize = Tokenize {
+        text: text.to_owned(),
+        special: false,
+    };
+    let Event::Tokens(Tokens { count, ids }) = event(&mut pi, Op::Tokenize(tokenize)) else {
+        panic!("no ids");
+    };
+    assert_eq!(count, ids.len());
+    let back = event(&mut pi, Op::Detokenize(Detokenize { ids }));
+    assert_eq!(back, Event::Text(Text { text: text.into() }));
 }
 
 #[test]
 fn equal_seeds_give_equal_answers() {
     let (_card, mut pi) = start();
     let mut answer = |seed: u64| {
-        let request = json!({"prompt": "One day", "max_tokens": 12, "temperature": 1.5,
-            "seed": seed, "ignore_eos": true});
-        let (text, done) = pi
-            .complete(request)
-            .unwrap_or_else(|error| panic!("{error:#}"));
-        assert_eq!(done["finish_reason"], "length");
-        assert_eq!(done["usage"]["completion_tokens"], 12);
-        assert_eq!(done["timing"]["emulated"], true);
+        let sampling = Sampling {
+            temperature: Some(1.5),
+            seed: Some(seed),
+            ..tokens(12)
+        };
+        let (text, done) = complete(&mut pi, requests::text("One day"), sampling);
+        assert_eq!(done.finish_reason, Some(Finish::Length));
+        let generated = done.generated.unwrap();
+        assert_eq!(generated.usage.completion_tokens, 12);
+        assert!(generated.timing.emulated);
         text
     };
     let (first, other, again) = (answer(7), answer(8), answer(7));
@@ -73,23 +85,27 @@ fn equal_seeds_give_equal_answers() {
 #[test]
 fn generation_leaves_the_heap_as_it_was() {
     let (_card, mut pi) = start();
-    let request = json!({"prompt": "One day", "max_tokens": 200, "ignore_eos": true});
-    let (_, done) = pi
-        .complete(request)
-        .unwrap_or_else(|error| panic!("{error:#}"));
-    assert_eq!(done["usage"]["completion_tokens"], 200);
-    assert_eq!(done["heap_growth_bytes"], 0);
+    let (_, done) = complete(&mut pi, requests::text("One day"), tokens(200));
+    let generated = done.generated.unwrap();
+    assert_eq!(generated.usage.completion_tokens, 200);
+    assert_eq!(generated.heap_growth_bytes, Some(0));
 }
 
-/// Ids and logits of an answer, and what `done` says.
-fn answer(pi: &mut Session, request: &Value, guess: bool) -> (Vec<Value>, Value) {
-    events(pi, json!({"op": "reset"}));
-    let mut request = request.clone();
-    request["speculate"] = json!(guess);
-    let mut events = events(pi, request);
-    let done = events.pop().unwrap();
-    events.iter_mut().for_each(|event| event["id"] = json!(0));
-    (events, done)
+/// Ids and logits of an answer, and its numbers.
+fn answer(
+    pi: &mut Session,
+    prompt: &Complete,
+    sampling: &Sampling,
+    guess: bool,
+) -> (Vec<Event<'static>>, Generated) {
+    reset(pi);
+    let sampling = Sampling {
+        speculate: Some(guess.into()),
+        ..sampling.clone()
+    };
+    let op = Op::Complete(prompt.clone(), sampling, crc32c(Positions::Last));
+    let (events, done) = events(pi, op);
+    (events, done.generated.unwrap())
 }
 
 #[test]
@@ -98,30 +114,29 @@ fn guesses_change_no_token_and_no_logit() {
     let (mut n_guessed, mut n_confirmed) = (0, 0);
     for n in 0..20u32 {
         // The last third repeats the first one.
-        let ids: Vec<u32> = (0..18 + n)
+        let prompt: Vec<u32> = (0..18 + n)
             .map(|i| 5 + (i % 12 * (i % 12) * 7 + n * 31) % 250)
             .collect();
-        let mut request = json!({"op": "complete", "ids": ids, "max_tokens": 24, "ignore_eos": true,
-            "logits_crc32c": true});
+        let prompt = ids(&prompt);
+        let mut sampling = tokens(24);
         if n % 2 == 1 {
-            request["temperature"] = json!(0.3);
-            request["seed"] = json!(n);
-            request["repeat_penalty"] = json!(0.7);
+            sampling.temperature = Some(0.3);
+            sampling.seed = Some(n.into());
+            sampling.repeat_penalty = Some(0.7);
         }
-        let (expected, plain) = answer(&mut pi, &request, false);
-        let (found, guessed) = answer(&mut pi, &request, true);
-        assert_eq!(found, expected, "{request}");
-        let logits = found.iter().filter(|event| event["event"] == "logits");
-        assert_eq!(logits.count(), 24, "one for each token");
+        let (expected, plain) = answer(&mut pi, &prompt, &sampling, false);
+        let (found, guessed) = answer(&mut pi, &prompt, &sampling, true);
+        assert_eq!(found, expected, "{prompt:?} {sampling:?}");
+        let logits = requests::checksums(&found);
+        assert_eq!(logits.len(), 24, "one for each token");
 
-        let number = |part: &str, field: &str| guessed[part][field].as_u64().unwrap();
-        n_guessed += number("usage", "draft_tokens");
-        n_confirmed += number("usage", "accepted_tokens");
-        let passes = 23 - number("usage", "accepted_tokens");
-        assert_eq!(number("timing", "decode_passes"), passes, "{guessed}");
-        assert_eq!(plain["timing"]["decode_passes"], 23, "{plain}");
-        assert_eq!(plain["usage"]["drafts"], 0, "{plain}");
-        assert_eq!(guessed["heap_growth_bytes"], 0, "{guessed}");
+        n_guessed += guessed.usage.draft_tokens;
+        n_confirmed += guessed.usage.accepted_tokens;
+        let passes = 23 - guessed.usage.accepted_tokens;
+        assert_eq!(guessed.timing.decode_passes, passes, "{guessed:?}");
+        assert_eq!(plain.timing.decode_passes, 23, "{plain:?}");
+        assert_eq!(plain.usage.drafts, 0, "{plain:?}");
+        assert_eq!(guessed.heap_growth_bytes, Some(0), "{guessed:?}");
     }
     assert!(
         0 < n_confirmed && n_confirmed < n_guessed,
@@ -147,7 +162,7 @@ fn bad_lines_get_an_error_with_the_reason() {
         assert_eq!(event["code"], code, "{event}");
         assert!(!event["message"].as_str().unwrap().is_empty(), "{event}");
     }
-    events(&mut pi, json!({"op": "info"}));
+    info(&mut pi);
 }
 
 #[test]
@@ -157,20 +172,18 @@ fn a_request_can_be_aborted() {
         .send_line(r#"{"id":"long","op":"complete","prompt":"x","ignore_eos":true}"#)
         .unwrap();
     pi.qemu().expect(r#""event":"token""#, REPLY).unwrap();
-    let done = raw_until_done(&mut pi, br#"{"op":"abort","id":"long"}"#);
-    assert_eq!(done["finish_reason"], "abort", "{done}");
-    events(&mut pi, json!({"op": "info"}));
-}
-
-fn raw_until_done(pi: &mut Session, line: &[u8]) -> Value {
-    let mut event = raw(pi, line);
-    while event["event"] != "done" {
-        let line = pi.qemu().line(REPLY).unwrap();
-        if let Some(at) = line.find("{\"") {
-            event = serde_json::from_str(&line[at..]).unwrap();
+    pi.qemu()
+        .send_line(r#"{"op":"abort","id":"long"}"#)
+        .unwrap();
+    let done = loop {
+        let line = pi.event().unwrap();
+        assert_eq!(line.id, Id::Text("long".to_owned()));
+        if let Event::Done(done) = line.event {
+            break done;
         }
-    }
-    event
+    };
+    assert_eq!(done.finish_reason, Some(Finish::Abort), "{done:?}");
+    info(&mut pi);
 }
 
 #[test]
@@ -182,7 +195,6 @@ fn the_cores_that_are_asked_for_compute() {
     for cores in [1, 3] {
         let machine = tests::boot::machine(&card).append(&format!("pilm.cores={cores}"));
         let mut pi = tests::boot::session(&machine);
-        let events = events(&mut pi, json!({"op": "info"}));
-        assert_eq!(events[0]["settings"]["cores"], cores, "{}", events[0]);
+        assert_eq!(info(&mut pi).settings.cores, Some(cores));
     }
 }

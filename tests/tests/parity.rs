@@ -2,12 +2,15 @@
 
 use ops::GgmlType;
 use pilm::synth::{self, Shape};
-use serde_json::{Value, json};
+use protocol::request::Positions;
+use protocol::{Event, Op, Setting};
 use tests::boot::{assert_clean_log, boot};
 use tests::card::Card;
 use tests::host;
+use tests::requests::{
+    checksums, crc32c, events, ids, likeliest, load, prompt_checksums, reset, set,
+};
 use xtask::card::CardFile;
-use xtask::session::Session;
 
 /// Long enough for two blocks of attention and for batches that are not whole.
 const PROMPT_TOKENS: u32 = 75;
@@ -43,29 +46,6 @@ fn prompt() -> Vec<u32> {
     (0..PROMPT_TOKENS).map(|i| 5 + (i * 37) % 400).collect()
 }
 
-/// The checksums that the firmware reports for `request`, and the tokens that it chooses.
-fn checksums(session: &mut Session, request: Value) -> (Vec<String>, Vec<u32>) {
-    let (mut checksums, mut tokens) = (Vec::new(), Vec::new());
-    session
-        .ask_with(request, &mut |event| {
-            if let Some(checksum) = event["crc32c"].as_str() {
-                checksums.push(checksum.to_owned());
-            }
-            if let Some(token) = event["token"].as_u64() {
-                tokens.push(token as u32);
-            }
-            Ok(())
-        })
-        .unwrap_or_else(|error| panic!("{error:#}"));
-    (checksums, tokens)
-}
-
-fn ask(session: &mut Session, request: Value) {
-    session
-        .ask(request)
-        .unwrap_or_else(|error| panic!("{error:#}"));
-}
-
 #[test]
 fn logits_are_those_of_the_host_with_one_to_four_cores() {
     let models = models();
@@ -79,16 +59,11 @@ fn logits_are_those_of_the_host_with_one_to_four_cores() {
     for model in &models {
         let expected = host::checksums(&model.bytes, &ids, 2);
         assert_eq!(expected.len(), ids.len());
-        ask(&mut session, json!({"op": "load", "name": model.name}));
-        for cores in 1..=4 {
-            ask(
-                &mut session,
-                json!({"op": "set", "key": "cores", "value": cores}),
-            );
-            ask(&mut session, json!({"op": "reset"}));
-            let request = json!({"op": "complete", "ids": ids, "max_tokens": 0,
-                "logits_crc32c": true, "logits_positions": "all"});
-            let (found, _) = checksums(&mut session, request);
+        load(&mut session, &model.name);
+        for cores in 1..=4usize {
+            set(&mut session, Setting::Cores, cores);
+            reset(&mut session);
+            let found = prompt_checksums(&mut session, &ids);
             assert_eq!(found, expected, "{} on {cores} cores", model.name);
         }
     }
@@ -101,18 +76,25 @@ fn tokens_one_by_one_give_the_logits_of_a_batch() {
     let card = Card::with_model(&Shape::llama_grouped(), GgmlType::Q8_0);
     let mut session = boot(&card);
     let start = &prompt()[..3];
-    let request = json!({"op": "complete", "ids": start, "max_tokens": DECODED_TOKENS,
-        "ignore_eos": true, "temperature": 0, "logits_crc32c": true});
-    let (one_by_one, tokens) = checksums(&mut session, request);
+    let op = Op::Complete(
+        ids(start),
+        likeliest(DECODED_TOKENS),
+        crc32c(Positions::Last),
+    );
+    let (events, _) = events(&mut session, op);
+    let one_by_one = checksums(&events);
+    let tokens = events.iter().filter_map(|event| match event {
+        Event::Token(token) => Some(token.token),
+        _ => None,
+    });
+    let tokens: Vec<_> = tokens.collect();
     assert_eq!(tokens.len(), DECODED_TOKENS);
     assert_eq!(one_by_one.len(), DECODED_TOKENS);
 
     let mut all = start.to_vec();
     all.extend(&tokens[..DECODED_TOKENS - 1]);
-    ask(&mut session, json!({"op": "reset"}));
-    let request = json!({"op": "complete", "ids": all, "max_tokens": 0,
-        "logits_crc32c": true, "logits_positions": "all"});
-    let (batch, _) = checksums(&mut session, request);
+    reset(&mut session);
+    let batch = prompt_checksums(&mut session, &all);
     assert_eq!(batch[start.len() - 1..], one_by_one);
     assert_eq!(batch, host::checksums(&model, &all, 1));
 }

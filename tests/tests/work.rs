@@ -3,15 +3,18 @@
 use llm::gguf::Gguf;
 use ops::GgmlType;
 use pilm::synth::{self, Shape};
-use serde_json::json;
+use protocol::event::{Counts, Phase};
+use protocol::request::{Logits, Sampling};
+use protocol::{Event, Op, Setting};
 use tests::boot::{assert_clean_log, boot};
 use tests::card::{Card, MODEL};
+use tests::requests::{events, ids, likeliest, set};
 use xtask::card::CardFile;
-use xtask::count::work::{CoreWork, ModelFacts, Work};
+use xtask::count::work::{ModelFacts, Work};
 use xtask::session::Session;
 
 /// Five blocks of attention, the last one begun.
-const POSITION: usize = 300;
+const POSITION: u32 = 300;
 
 /// A shape of four layers whose rows are whole groups for each of four cores, its scales whole vectors.
 fn even(shape: Shape) -> Shape {
@@ -23,21 +26,22 @@ fn even(shape: Shape) -> Shape {
 }
 
 /// What each core did for one token decoded at [`POSITION`].
-fn decode(pi: &mut Session, n_cores: usize) -> Vec<CoreWork> {
-    pi.ask(json!({"op": "set", "key": "cores", "value": n_cores}))
-        .unwrap_or_else(|error| panic!("{error:#}"));
-    let ids: Vec<usize> = (0..POSITION).map(|i| 40 + i % 400).collect();
-    let mut cores = Vec::new();
-    let request = json!({"op": "complete", "ids": ids, "max_tokens": 2, "counts": true,
-        "ignore_eos": true, "temperature": 0});
-    pi.ask_with(request, &mut |event| {
-        if event["event"] == "counts" && event["phase"] == "decode" {
-            cores.push(serde_json::from_value(event.clone())?);
-        }
-        Ok(())
-    })
-    .unwrap_or_else(|error| panic!("{error:#}"));
-    cores
+fn decode(pi: &mut Session, n_cores: usize) -> Vec<Counts> {
+    set(pi, Setting::Cores, n_cores);
+    let prompt: Vec<u32> = (0..POSITION).map(|i| 40 + i % 400).collect();
+    let sampling = Sampling {
+        counts: true,
+        ..likeliest(2)
+    };
+    let op = Op::Complete(ids(&prompt), sampling, Logits::default());
+    let counts = events(pi, op)
+        .0
+        .into_iter()
+        .filter_map(|event| match event {
+            Event::Counts(core) if core.phase == Phase::Decode => Some(core),
+            _ => None,
+        });
+    counts.collect()
 }
 
 #[test]

@@ -235,8 +235,7 @@ fn count_model(
     }
     conversation.plan(positions, PROMPT_TOKENS);
     let decode = |conversation: &mut Conversation<'_>, position| {
-        let decode =
-            BTreeMap::from([(position, conversation.decode(position, STEPS)?.instructions)]);
+        let decode = BTreeMap::from([(position, conversation.decode(position, STEPS)?.0)]);
         anyhow::Ok(ModelFigures {
             decode,
             ..ModelFigures::default()
@@ -258,8 +257,8 @@ fn count_model(
     let mut misses = Vec::new();
     for n_cores in [1, ALL_CORES] {
         conversation.use_cores(n_cores)?;
-        let decoded = conversation.decode(last, 1)?;
-        let work = Work::new(&decoded.cores, n_cores, &job.facts)?;
+        let (_, cores) = conversation.decode(last, 1)?;
+        let work = Work::new(&cores, n_cores, &job.facts)?;
         misses.extend(work.misses());
         let work = BTreeMap::from([(last, BTreeMap::from([(n_cores, work)]))]);
         add(ModelFigures {

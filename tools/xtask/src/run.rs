@@ -8,10 +8,11 @@ use crate::voice::Voice;
 use crate::workspace::output_dir;
 use crate::{firmware, image, terminal};
 use anstream::adapter::strip_str;
-use anyhow::{Result, anyhow, bail, ensure};
+use anyhow::{Context, Result, anyhow, bail, ensure};
 use llm::sampler;
+use protocol::Op;
+use protocol::request::{Complete, Logits, Sampling};
 use qemu::{Machine, Qemu};
-use serde_json::{Value, json};
 use std::path::PathBuf;
 use std::time::{Duration, Instant};
 use tempfile::Builder;
@@ -80,11 +81,13 @@ pub fn run(options: &Options) -> Result<()> {
     let machine = options.machine(Machine::new(&firmware.image_path).card(card.path()));
     voice.say("Booting in QEMU");
     let pi = machine.boot()?;
-    match &options.prompt {
-        Some(prompt) => {
-            let request = json!({"op": "complete", "prompt": prompt, "raw": options.raw});
-            answer(voice, pi, request)
-        }
+    let prompt = Complete {
+        prompt: options.prompt.clone(),
+        raw: Some(options.raw),
+        ..Complete::default()
+    };
+    match options.prompt {
+        Some(_) => answer(voice, pi, prompt),
         None => demo(voice, pi),
     }
 }
@@ -124,7 +127,7 @@ impl Options {
 }
 
 /// Asks in JSON lines; the answer's text is all that goes to stdout.
-fn answer(voice: Voice, pi: Qemu, request: Value) -> Result<()> {
+fn answer(voice: Voice, pi: Qemu, prompt: Complete) -> Result<()> {
     let bar = voice.spinner("Loading the model");
     let session = Session::wait_for_prompt(pi);
     bar.finish_and_clear();
@@ -132,11 +135,12 @@ fn answer(voice: Voice, pi: Qemu, request: Value) -> Result<()> {
     let start = as_shown(session.boot_text().trim_end_matches(PROMPT));
     voice.say(&start);
     let mut waiting = Some(voice.spinner("Reading the prompt"));
-    let result = session.ask_with(request, &mut |event| {
+    let op = Op::Complete(prompt, Sampling::default(), Logits::default());
+    let result = session.ask_with(op, &mut |event| {
         if let Some(bar) = waiting.take() {
             bar.finish_and_clear();
         }
-        terminal::show(token_text(event).as_bytes())
+        terminal::show(token_text(&event).as_bytes())
     });
     if let Some(bar) = waiting.take() {
         bar.finish_and_clear();
@@ -147,12 +151,12 @@ fn answer(voice: Voice, pi: Qemu, request: Value) -> Result<()> {
         false => error,
     })?;
     stdout::line!()?;
-    let usage = &done["usage"];
+    let generated = done.generated.context("an answer without numbers")?;
     voice.say(format!(
         "[{} prompt tokens, {} answer tokens, ended by {}]",
-        usage["prompt_tokens"],
-        usage["completion_tokens"],
-        done["finish_reason"].as_str().unwrap_or("nothing")
+        generated.usage.prompt_tokens,
+        generated.usage.completion_tokens,
+        serde_json::to_string(&done.finish_reason)?.trim_matches('"')
     ));
     Ok(())
 }

@@ -1,8 +1,9 @@
 //! A conversation with the firmware in JSON lines, over QEMU's UART.
 
-use anyhow::{Context, Result, bail};
+use anyhow::{Context, Result};
+use protocol::event::{Done, Line};
+use protocol::{Event, Id, Op, Request};
 use qemu::{Machine, Qemu};
-use serde_json::{Value, json};
 use std::time::Duration;
 
 /// What the firmware says when it waits for a line.
@@ -17,7 +18,7 @@ const EVENT: Duration = Duration::from_secs(3600);
 #[derive(Debug)]
 pub struct Session {
     qemu: Qemu,
-    next_id: u64,
+    next_id: i64,
     boot_text: String,
 }
 
@@ -55,73 +56,66 @@ impl Session {
         &mut self.qemu
     }
 
-    /// Sends a request (an object with `op`) and gives every event of its answer to `on_event`; the `done` event.
+    /// Sends a request and gives the events of its answer to `on_event`; how it ended.
     ///
     /// # Errors
-    /// The answer is an error event, or does not come.
-    ///
-    /// # Panics
-    /// The request is no object.
+    /// The answer is an [error event](protocol::event::Error), or does not come.
     pub fn ask_with(
         &mut self,
-        mut request: Value,
-        on_event: &mut dyn FnMut(&Value) -> Result<()>,
-    ) -> Result<Value> {
-        let id = self.next_id;
+        op: Op,
+        on_event: &mut dyn FnMut(Event<'static>) -> Result<()>,
+    ) -> Result<Done> {
+        let id = Id::Number(self.next_id);
         self.next_id += 1;
-        request["id"] = json!(id);
-        self.qemu.send_line(&request.to_string())?;
+        let request = Request { id, op };
+        self.qemu.send_line(&serde_json::to_string(&request)?)?;
         loop {
-            let line = self.qemu.line(EVENT)?;
-            let Some(event) = event_of(&line, id) else {
-                continue;
-            };
-            on_event(&event)?;
-            match event["event"].as_str() {
-                Some("error") => bail!("{}", event["message"].as_str().unwrap_or(&line)),
-                Some("done") => return Ok(event),
-                Some(_) => {}
-                None => bail!("an event without a name: {line}"),
+            let line = self.event()?;
+            match line.event {
+                _ if line.id != request.id => {}
+                Event::Done(done) => return Ok(done),
+                Event::Error(error) => return Err(error.into()),
+                event => on_event(event)?,
             }
         }
     }
 
-    /// Sends a request; the `done` event of its answer.
+    /// The next event of any request.
     ///
     /// # Errors
-    /// The answer is an error event, or does not come.
-    pub fn ask(&mut self, request: Value) -> Result<Value> {
-        self.ask_with(request, &mut |_| Ok(()))
+    /// None comes, or one that [`Event`] does not know.
+    pub fn event(&mut self) -> Result<Line<'static>> {
+        loop {
+            if let Some(event) = event_of(&self.qemu.line(EVENT)?)? {
+                return Ok(event);
+            }
+        }
     }
 
-    /// Asks for a completion of `fields["prompt"]` or `fields["ids"]`; the text of the answer, and its `done` event.
+    /// Sends a request; how its answer ended.
     ///
     /// # Errors
-    /// The answer is an error event, or does not come.
-    pub fn complete(&mut self, mut fields: Value) -> Result<(String, Value)> {
-        let mut text = String::new();
-        fields["op"] = json!("complete");
-        let done = self.ask_with(fields, &mut |event| {
-            text.push_str(token_text(event));
-            Ok(())
-        })?;
-        Ok((text, done))
+    /// As [`Session::ask_with`].
+    pub fn ask(&mut self, op: Op) -> Result<Done> {
+        self.ask_with(op, &mut |_| Ok(()))
     }
 }
 
 /// The text that an event adds to the answer: of a token, or held back until the end.
-pub fn token_text(event: &Value) -> &str {
-    match event["event"].as_str() {
-        Some("token" | "text") => event["text"].as_str().unwrap_or_default(),
+pub fn token_text<'e>(event: &'e Event<'_>) -> &'e str {
+    match event {
+        Event::Token(token) => &token.text,
+        Event::Text(text) => &text.text,
         _ => "",
     }
 }
 
-/// The line as an event of request `id`; everything else on the UART is for people.
-fn event_of(line: &str, id: u64) -> Option<Value> {
+/// The line as an event; everything else on the UART is for people.
+fn event_of(line: &str) -> Result<Option<Line<'static>>> {
     // a prompt may stand before it
-    let event: Value = serde_json::from_str(&line[line.find('{')?..]).ok()?;
-    (event["id"].as_u64() == Some(id)).then_some(event)
+    let parse = |at: usize| serde_json::from_str(&line[at..]);
+    let event = line.find(r#"{"id":"#).map(parse).transpose();
+    event.with_context(|| format!("an unknown event: {line}"))
 }
 
 #[cfg(test)]
@@ -129,11 +123,18 @@ mod tests {
     use super::*;
 
     #[test]
-    fn only_events_of_the_request_count() {
-        let line = r#"> {"id":7,"event":"token","text":"Hi"}"#;
-        assert_eq!(token_text(&event_of(line, 7).unwrap()), "Hi");
-        assert_eq!(event_of(line, 8), None);
-        assert_eq!(event_of("Loading {1 of 2}", 7), None);
-        assert_eq!(event_of("", 7), None);
+    fn only_events_count_and_all_of_them() {
+        let line = r#"> {"id":7,"event":"token","token":5,"text":"Hi"}"#;
+        let Line { id, event } = event_of(line).unwrap().unwrap();
+        assert_eq!((id, token_text(&event)), (Id::Number(7), "Hi"));
+        assert_eq!(event_of("Loading {1 of 2}").unwrap(), None);
+        assert_eq!(event_of("").unwrap(), None);
+        for line in [
+            r#"{"id":7,"event":"dance"}"#,
+            r#"{"id":7,"event":"token","text":"Hi"}"#,
+            r#"{"id":7,"event":"done""#,
+        ] {
+            assert!(event_of(line).unwrap_err().to_string().contains(line));
+        }
     }
 }

@@ -24,6 +24,14 @@ impl Error<'static> {
     }
 }
 
+impl fmt::Display for Error<'_> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(&self.message)
+    }
+}
+
+impl core::error::Error for Error<'_> {}
+
 macro_rules! codes {
     ($($name:ident $word:literal $about:literal;)*) => {
         /// The kinds of failures.

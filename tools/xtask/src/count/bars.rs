@@ -171,8 +171,9 @@ pub fn misses(figures: &Figures) -> Vec<String> {
 
 #[cfg(test)]
 mod tests {
-    use super::super::work::{CoreWork, ModelFacts, Work};
+    use super::super::work::{ModelFacts, Work};
     use super::*;
+    use protocol::event::{Counts, Phase};
     use std::collections::BTreeMap;
 
     fn decoded(model: &str, position: usize, instructions: u64) -> Figures {
@@ -190,11 +191,13 @@ mod tests {
     fn ours_stand_beside_theirs() {
         let mut figures = decoded("q8_0", 16, 45_400_000);
         figures.merge(decoded("q8_0", 1024, 64_000_000));
-        let core = CoreWork {
-            rows: 7,
-            blocks: 3,
+        let core = Counts {
+            phase: Phase::Decode,
+            core: 0,
+            gemv_rows: 7,
+            attention_blocks: 3,
             barriers: 11,
-            bytes: 142_880_000,
+            tensor_bytes: 142_880_000,
         };
         let facts = ModelFacts {
             n_layers: 2,

@@ -1,12 +1,12 @@
 //! One firmware and one context that grows from position to position, with signs of life.
 
-use super::work::CoreWork;
 use crate::session::Session;
 use crate::voice::Voice;
 use anyhow::{Context, Result, ensure};
+use protocol::event::{Counts, Generated, Phase};
+use protocol::request::{Complete, Logits, Reset, Sampling, Set};
+use protocol::{Event, Op, Setting};
 use qemu::Machine;
-use serde::Deserialize;
-use serde_json::{Value, json};
 use std::collections::BTreeSet;
 use std::time::{Duration, Instant};
 
@@ -28,13 +28,8 @@ pub struct Conversation<'v> {
     progress: Progress,
 }
 
-/// What decoding at one position took.
-pub struct Decoded {
-    /// Instructions of one token.
-    pub instructions: u64,
-    /// What each core did for all of the tokens.
-    pub cores: Vec<CoreWork>,
-}
+/// A completion in numbers, and what each core did for its tokens if that was asked for.
+type Completion = (Generated, Vec<Counts>);
 
 impl<'v> Conversation<'v> {
     /// Boots `machine`.
@@ -59,70 +54,57 @@ impl<'v> Conversation<'v> {
 
     /// Works the first `n_ids` ids into an empty context in one go; instructions per token.
     pub fn restart(&mut self, n_ids: usize) -> Result<u64> {
-        self.session.ask(json!({"op": "reset"}))?;
+        self.session.ask(Op::Reset(Reset {}))?;
         self.held = 0;
-        let done = self.work_in(n_ids)?;
-        instructions(&done, "prefill_s", n_ids as f64)
+        Ok(instructions(self.work_in(n_ids)?.timing.prefill_s, n_ids))
     }
 
-    /// Decodes `steps` tokens from `position` on; what is missing before it is worked in first.
-    pub fn decode(&mut self, position: usize, steps: usize) -> Result<Decoded> {
+    /// Decodes `steps` tokens from `position` on; what is missing before it is worked in first. Instructions of
+    /// one token, and what each core did for all of them.
+    pub fn decode(&mut self, position: usize, steps: usize) -> Result<(u64, Vec<Counts>)> {
         while self.held + PIECE < position {
             self.work_in(self.held + PIECE)?;
         }
-        let mut counts = Vec::new();
-        let request = request(position, steps + 1, true);
-        let done = self.session.ask_with(request, &mut |event| {
-            if event["event"] == "counts" && event["phase"] == "decode" {
-                counts.push(CoreWork::deserialize(event)?);
-            }
-            Ok(())
-        })?;
+        let (Generated { timing, .. }, cores) = self.work(prompt(position), steps + 1, 0, true)?;
         self.progress
             .pass(position.saturating_sub(self.held), Instant::now());
         self.held = position;
-        let n_steps = number(&done, "timing", "decode_steps")?;
         ensure!(
-            n_steps == steps as f64,
-            "{steps} tokens were wanted, {n_steps} came"
+            timing.decode_steps == steps,
+            "{steps} tokens were wanted, {} came",
+            timing.decode_steps
         );
-        Ok(Decoded {
-            instructions: instructions(&done, "decode_s", n_steps)?,
-            cores: counts,
-        })
+        Ok((instructions(timing.decode_s, steps), cores))
     }
 
     /// Instructions of one pass that works in a token and `guess` guessed ones, behind a prompt that
     /// repeats itself; the context is empty then.
     pub fn pass(&mut self, guess: usize) -> Result<u64> {
-        self.session.ask(json!({"op": "reset"}))?;
+        self.session.ask(Op::Reset(Reset {}))?;
         self.held = 0;
-        let ids: Vec<usize> = (0..REPEATING).map(|i| ordinary_id(i % PERIOD)).collect();
-        let done = self
-            .session
-            .ask(json!({"op": "complete", "ids": ids, "max_tokens": 2,
-            "ignore_eos": true, "temperature": 0, "speculate": guess}))?;
-        let guessed = number(&done, "usage", "draft_tokens")?;
+        let ids = (0..REPEATING).map(|i| ordinary_id(i % PERIOD)).collect();
+        let (Generated { usage, timing, .. }, _) = self.work(ids, 2, guess, false)?;
+        let guessed = usage.draft_tokens;
         ensure!(
-            guessed == guess as f64,
+            guessed == guess as u64,
             "a pass with {guess} guessed tokens was wanted, not with {guessed}"
         );
-        self.session.ask(json!({"op": "reset"}))?;
-        instructions(&done, "decode_s", 1.0)
+        self.session.ask(Op::Reset(Reset {}))?;
+        Ok(instructions(timing.decode_s, 1))
     }
 
     /// Lets `n` cores compute from now on.
     pub fn use_cores(&mut self, n: usize) -> Result<()> {
-        self.session
-            .ask(json!({"op": "set", "key": "cores", "value": n}))?;
-        Ok(())
+        let key = Setting::Cores.key().to_owned();
+        let value = n.into();
+        self.session.ask(Op::Set(Set { key, value })).map(drop)
     }
 
-    fn work_in(&mut self, n_ids: usize) -> Result<Value> {
-        let done = self.session.ask(request(n_ids, 0, false))?;
-        let reused = number(&done, "usage", "reused_tokens")?;
+    fn work_in(&mut self, n_ids: usize) -> Result<Generated> {
+        let (generated, _) = self.work(prompt(n_ids), 0, 0, false)?;
+        let reused = generated.usage.reused_tokens;
         ensure!(
-            reused >= self.held as f64,
+            reused >= self.held,
             "{} positions were worked in, and only {reused} kept",
             self.held
         );
@@ -130,31 +112,49 @@ impl<'v> Conversation<'v> {
             self.voice.say(format!("{}: {line}", self.name));
         }
         self.held = n_ids;
-        Ok(done)
+        Ok(generated)
+    }
+
+    /// Continues `ids` with `n` likeliest tokens. The events of `counts` take instructions too.
+    fn work(&mut self, ids: Vec<u32>, n: usize, guess: usize, counts: bool) -> Result<Completion> {
+        let prompt = Complete {
+            ids: Some(ids),
+            ..Complete::default()
+        };
+        let sampling = Sampling {
+            max_tokens: Some(n),
+            temperature: Some(0.0),
+            speculate: Some(guess.into()),
+            ignore_eos: true,
+            counts,
+            ..Sampling::default()
+        };
+        let mut cores = Vec::new();
+        let op = Op::Complete(prompt, sampling, Logits::default());
+        let done = self.session.ask_with(op, &mut |event| {
+            match event {
+                Event::Counts(core) if core.phase == Phase::Decode => cores.push(core),
+                _ => {}
+            }
+            Ok(())
+        })?;
+        Ok((done.generated.context("an answer without numbers")?, cores))
     }
 }
 
-/// A prompt of `n_ids` tokens that begins as every shorter one does, and `n_tokens` of an answer.
-fn request(n_ids: usize, n_tokens: usize, counts: bool) -> Value {
-    let ids: Vec<usize> = (0..n_ids).map(ordinary_id).collect();
-    json!({"op": "complete", "ids": ids, "max_tokens": n_tokens, "counts": counts,
-        "ignore_eos": true, "temperature": 0})
+/// A prompt of `n_ids` tokens that begins as every shorter one does.
+fn prompt(n_ids: usize) -> Vec<u32> {
+    (0..n_ids).map(ordinary_id).collect()
 }
 
 /// An id that no tokenizer treats specially; which one does not matter to the count.
-fn ordinary_id(i: usize) -> usize {
-    1000 + (i * 7919) % 40_000
+fn ordinary_id(i: usize) -> u32 {
+    (1000 + (i * 7919) % 40_000) as u32
 }
 
 /// One of `n` parts of a time: a nanosecond is an instruction.
-pub(super) fn instructions(done: &Value, time: &str, n: f64) -> Result<u64> {
-    Ok((number(done, "timing", time)? * 1e9 / n).round() as u64)
-}
-
-fn number(done: &Value, part: &str, field: &str) -> Result<f64> {
-    done[part][field]
-        .as_f64()
-        .with_context(|| format!("the answer has no {part}.{field}: {done}"))
+pub(super) fn instructions(seconds: f64, n: usize) -> u64 {
+    (seconds * 1e9 / n as f64).round() as u64
 }
 
 /// Prompt tokens worked in so far, and when that was last said.
@@ -227,7 +227,6 @@ mod tests {
 
     #[test]
     fn a_longer_prompt_begins_as_the_shorter_one() {
-        let ids = |n| request(n, 0, false)["ids"].as_array().unwrap().clone();
-        assert_eq!(ids(256)[..16], ids(16)[..]);
+        assert_eq!(prompt(256)[..16], prompt(16));
     }
 }

@@ -53,7 +53,7 @@ impl ModelFigures {
     /// Bytes of weights that one core reads for a decoded token.
     pub fn tensor_bytes(&self) -> Option<u64> {
         let work = self.work.values().find_map(|by_cores| by_cores.get(&1))?;
-        Some(work.cores()[0].bytes)
+        Some(work.cores()[0].tensor_bytes)
     }
 
     /// Its figures as lines about `model`.

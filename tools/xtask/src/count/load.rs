@@ -4,27 +4,27 @@ use super::conversation::instructions;
 use super::figures::{Load, ModelFigures};
 use crate::session::Session;
 use anyhow::{Context, Result};
-use serde_json::{Value, json};
+use protocol::{Event, Op, request};
 
 /// Loads the card's model once more and counts the parts of the load.
 ///
 /// # Errors
 /// It does not load, or the firmware reports no times.
 pub(super) fn count_load(session: &mut Session) -> Result<ModelFigures> {
-    let mut loaded = None;
-    session.ask_with(json!({"op": "load", "name": "1"}), &mut |event: &Value| {
-        if event["event"] == "loaded" {
-            loaded = Some(event.clone());
+    let mut timing = None;
+    let op = Op::Load(request::Load { name: "1".into() });
+    session.ask_with(op, &mut |event| {
+        if let Event::Loaded(loaded) = event {
+            timing = Some(loaded.timing);
         }
         Ok(())
     })?;
-    let loaded = loaded.context("the firmware reports no load")?;
-    let instructions = |field| instructions(&loaded, field, 1.0);
+    let timing = timing.context("the firmware reports no load")?;
     let load = Load {
-        read: instructions("read_s")?,
-        pack: instructions("pack_s")?,
-        checksum: instructions("checksum_s")?,
-        total: instructions("total_s")?,
+        read: instructions(timing.read_s, 1),
+        pack: instructions(timing.pack_s, 1),
+        checksum: instructions(timing.checksum_s, 1),
+        total: instructions(timing.total_s, 1),
     };
     Ok(ModelFigures {
         load: Some(load),

@@ -47,16 +47,19 @@ pub fn table(figures: &Figures, per_32: f64) -> Option<String> {
 #[cfg(test)]
 mod tests {
     use super::super::figures::ModelFigures;
-    use super::super::work::{CoreWork, ModelFacts, Work};
+    use super::super::work::{ModelFacts, Work};
     use super::*;
+    use protocol::event::{Counts, Phase};
     use std::collections::BTreeMap;
 
     fn figures(decode: &[(usize, u64)]) -> Figures {
-        let core = CoreWork {
-            rows: 7,
-            blocks: 9,
+        let core = Counts {
+            phase: Phase::Decode,
+            core: 0,
+            gemv_rows: 7,
+            attention_blocks: 9,
             barriers: 11,
-            bytes: 136_000_000,
+            tensor_bytes: 136_000_000,
         };
         let facts = ModelFacts {
             n_layers: 2,

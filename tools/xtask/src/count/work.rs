@@ -5,6 +5,7 @@
 use anyhow::{Result, anyhow, ensure};
 use llm::gguf::Gguf;
 use llm::models::read_config;
+use protocol::event::Counts;
 use serde::{Deserialize, Serialize};
 
 /// The most barriers of one layer.
@@ -38,26 +39,10 @@ impl ModelFacts {
     }
 }
 
-/// What one core did for some tokens; the other names are those of a `counts` event.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
-pub struct CoreWork {
-    /// Rows of weights multiplied.
-    #[serde(alias = "gemv_rows")]
-    pub rows: u64,
-    /// Attention blocks: 64 positions of one KV head.
-    #[serde(alias = "attention_blocks")]
-    pub blocks: u64,
-    /// Barriers passed.
-    pub barriers: u64,
-    /// Bytes of weights read.
-    #[serde(alias = "tensor_bytes")]
-    pub bytes: u64,
-}
-
 /// What the cores did together for one decoded token.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Work {
-    cores: Vec<CoreWork>,
+    cores: Vec<Counts>,
     facts: ModelFacts,
 }
 
@@ -66,7 +51,7 @@ impl Work {
     ///
     /// # Errors
     /// Another core worked too, or the cores did not pass the same barriers.
-    pub fn new(cores: &[CoreWork], n_cores: usize, facts: &ModelFacts) -> Result<Work> {
+    pub fn new(cores: &[Counts], n_cores: usize, facts: &ModelFacts) -> Result<Work> {
         ensure!(
             cores.len() >= n_cores,
             "{n_cores} cores were to work, {} report",
@@ -74,7 +59,8 @@ impl Work {
         );
         let (busy, idle) = cores.split_at(n_cores);
         ensure!(
-            idle.iter().all(|core| core.rows + core.blocks == 0),
+            idle.iter()
+                .all(|core| core.gemv_rows + core.attention_blocks == 0),
             "{n_cores} cores were to work, and another one did: {cores:?}"
         );
         ensure!(
@@ -88,13 +74,13 @@ impl Work {
     }
 
     /// What each of the cores did.
-    pub fn cores(&self) -> &[CoreWork] {
+    pub fn cores(&self) -> &[Counts] {
         &self.cores
     }
 
     /// Bytes of weights read, relative to those that the file has.
     pub fn bytes_ratio(&self) -> f64 {
-        let read: u64 = self.cores.iter().map(|core| core.bytes).sum();
+        let read: u64 = self.cores.iter().map(|core| core.tensor_bytes).sum();
         read as f64 / self.facts.tensor_bytes as f64
     }
 
@@ -107,17 +93,17 @@ impl Work {
 
     /// How far apart the cores are in rows: the busiest one's lead over the idlest, relative to the mean.
     pub fn row_spread(&self) -> f64 {
-        spread(self.cores.iter().map(|core| core.rows))
+        spread(self.cores.iter().map(|core| core.gemv_rows))
     }
 
     /// How far apart the cores are in attention blocks.
     pub fn block_spread(&self) -> f64 {
-        spread(self.cores.iter().map(|core| core.blocks))
+        spread(self.cores.iter().map(|core| core.attention_blocks))
     }
 
     /// Whether there are enough attention blocks for an even share.
     pub fn has_many_blocks(&self) -> bool {
-        let blocks: u64 = self.cores.iter().map(|core| core.blocks).sum();
+        let blocks: u64 = self.cores.iter().map(|core| core.attention_blocks).sum();
         blocks >= FEW_BLOCKS * self.cores.len() as u64 * self.facts.n_layers
     }
 
@@ -158,14 +144,14 @@ impl Work {
         let mut all: Vec<String> = self
             .cores
             .iter()
-            .enumerate()
-            .map(|(id, core)| {
+            .map(|core| {
                 format!(
-                    "core {id} of {n}: {} rows, {} attention blocks, {} barriers, {:.2} MB of tensors",
-                    core.rows,
-                    core.blocks,
+                    "core {} of {n}: {} rows, {} attention blocks, {} barriers, {:.2} MB of tensors",
+                    core.core,
+                    core.gemv_rows,
+                    core.attention_blocks,
                     core.barriers,
-                    core.bytes as f64 / 1e6
+                    core.tensor_bytes as f64 / 1e6
                 )
             })
             .collect();
@@ -198,22 +184,25 @@ fn spread(work: impl Iterator<Item = u64> + Clone) -> f64 {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use protocol::event::Phase;
 
     const FACTS: ModelFacts = ModelFacts {
         n_layers: 2,
         tensor_bytes: 4000,
     };
 
-    fn core(rows: u64, blocks: u64) -> CoreWork {
-        CoreWork {
-            rows,
-            blocks,
+    fn core(gemv_rows: u64, attention_blocks: u64) -> Counts {
+        Counts {
+            phase: Phase::Decode,
+            core: 0,
+            gemv_rows,
+            attention_blocks,
             barriers: 11,
-            bytes: 999,
+            tensor_bytes: 999,
         }
     }
 
-    fn misses(cores: &[CoreWork]) -> Vec<String> {
+    fn misses(cores: &[Counts]) -> Vec<String> {
         Work::new(cores, 4, &FACTS).unwrap().misses()
     }
 
@@ -232,14 +221,14 @@ mod tests {
     #[test]
     fn each_bar_can_be_missed() {
         let mut cores = [core(100, 50); 4];
-        cores[3].rows = 96;
+        cores[3].gemv_rows = 96;
         assert!(misses(&cores)[0].starts_with("rows of the cores are 4.0 % apart"));
         cores[3] = core(100, 48);
         assert!(misses(&cores)[0].starts_with("attention blocks of the cores are 4.0 %"));
         cores = [core(100, 50); 4];
-        cores[0].bytes += 40;
+        cores[0].tensor_bytes += 40;
         assert!(misses(&cores)[0].starts_with("1.009 of the tensors' bytes"));
-        cores = [core(100, 50); 4].map(|core| CoreWork {
+        cores = [core(100, 50); 4].map(|core| Counts {
             barriers: 13,
             ..core
         });
