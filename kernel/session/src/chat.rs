@@ -12,14 +12,14 @@ use protocol::facts::ModelFacts;
 use protocol::request::Message;
 
 /// A loaded model and the conversation that the console has with it.
-pub(crate) struct Seat<'e> {
+pub(crate) struct ActiveModel<'e> {
     pub engine: Engine<'e>,
     pub facts: ModelFacts,
     /// Prompts and answers as ids. Programs send their own conversations.
     pub conversation: Vec<TokenId>,
 }
 
-impl Seat<'_> {
+impl ActiveModel<'_> {
     /// Forgets the conversation.
     pub fn forget(&mut self) {
         self.conversation.clear();

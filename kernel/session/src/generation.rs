@@ -1,6 +1,6 @@
 //! One generation: the prompt is worked in, then token after token until something ends it.
 
-use crate::chat::Seat;
+use crate::chat::ActiveModel;
 use crate::logits;
 use crate::outbox::Outbox;
 use crate::token_text::TokenText;
@@ -72,14 +72,14 @@ impl Generation {
     pub fn new<M: Machine>(
         plan: Plan,
         settings: &Settings,
-        seat: &mut Seat<'_>,
+        model: &mut ActiveModel<'_>,
         machine: &M,
     ) -> Result<Self, Error<'static>> {
-        let Seat {
+        let ActiveModel {
             engine,
             conversation,
             ..
-        } = seat;
+        } = model;
         check(&plan, engine, !conversation.is_empty())?;
         let started_us = machine.now_us();
         let tokenizer = engine.tokenizer();
@@ -136,14 +136,14 @@ impl Generation {
     /// The decoder failed; the model then holds what was worked in.
     pub fn step<M: Machine>(
         &mut self,
-        seat: &mut Seat<'_>,
+        model: &mut ActiveModel<'_>,
         machine: &M,
         out: &mut Outbox,
     ) -> Result<Option<Done>, Error<'static>> {
         let cores = machine.cores(self.cores);
         let stepped = match self.stage {
-            Stage::Prefill(done) => self.prefill(done, &mut seat.engine, cores, out),
-            Stage::Decode(id) => self.decode(id, &mut seat.engine, cores, out).map(Some),
+            Stage::Prefill(done) => self.prefill(done, &mut model.engine, cores, out),
+            Stage::Decode(id) => self.decode(id, &mut model.engine, cores, out).map(Some),
         };
         let chosen = stepped.inspect_err(|_| machine.mark(Phase::Other))?;
         let Some(id) = chosen else {
@@ -152,23 +152,28 @@ impl Generation {
         if let Stage::Prefill(_) = self.stage {
             machine.mark(Phase::Other);
             self.prefill_us = machine.now_us().saturating_sub(self.started_us);
-            self.report_counts(Phase::Prefill, &mut seat.engine, machine, out);
+            self.report_counts(Phase::Prefill, &mut model.engine, machine, out);
             self.heap_before = machine.heap_used_bytes();
             self.decode_started_us = machine.now_us();
             machine.mark(Phase::Decode);
         }
         self.stage = Stage::Decode(id);
         Ok(self
-            .finish_of(id, &seat.engine, machine, out)
-            .map(|finish| self.end(finish, seat, machine, out)))
+            .finish_of(id, &model.engine, machine, out)
+            .map(|finish| self.end(finish, model, machine, out)))
     }
 
     /// Ends it before its time.
-    pub fn stop<M: Machine>(&mut self, seat: &mut Seat<'_>, machine: &M, out: &mut Outbox) -> Done {
+    pub fn stop<M: Machine>(
+        &mut self,
+        model: &mut ActiveModel<'_>,
+        machine: &M,
+        out: &mut Outbox,
+    ) -> Done {
         if let Stage::Prefill(_) = self.stage {
             self.prefill_us = machine.now_us().saturating_sub(self.started_us);
         }
-        self.end(Finish::Abort, seat, machine, out)
+        self.end(Finish::Abort, model, machine, out)
     }
 
     /// Works in the next batch of the prompt; the first token after the last batch.
@@ -268,7 +273,7 @@ impl Generation {
     fn end<M: Machine>(
         &mut self,
         finish: Finish,
-        seat: &mut Seat<'_>,
+        model: &mut ActiveModel<'_>,
         machine: &M,
         out: &mut Outbox,
     ) -> Done {
@@ -280,7 +285,7 @@ impl Generation {
             false => 0,
         };
         if is_prefilled {
-            self.report_counts(Phase::Decode, &mut seat.engine, machine, out);
+            self.report_counts(Phase::Decode, &mut model.engine, machine, out);
         }
         let Lookup {
             n_drafts,
@@ -293,13 +298,13 @@ impl Generation {
             drafts: n_drafts,
             draft_tokens: n_draft_tokens,
             accepted_tokens: n_accepted,
-            context_used: seat.engine.pos(),
+            context_used: model.engine.pos(),
             ..self.usage
         };
         if self.plan.is_asked {
-            seat.conversation.clear();
-            seat.conversation.extend_from_slice(&self.plan.prompt);
-            seat.conversation.extend_from_slice(&self.answer);
+            model.conversation.clear();
+            model.conversation.extend_from_slice(&self.plan.prompt);
+            model.conversation.extend_from_slice(&self.answer);
         }
         let heap_after = machine.heap_used_bytes().filter(|_| is_prefilled);
         let growth = |(after, before)| after as i64 - before as i64;

@@ -1,6 +1,6 @@
 //! Finding a model file, and loading it.
 
-use crate::chat::Seat;
+use crate::chat::ActiveModel;
 use alloc::borrow::Cow;
 use alloc::string::String;
 use alloc::vec::Vec;
@@ -52,7 +52,7 @@ impl<M: Machine> Opened<'_, M> {
         settings: &Settings,
         ram: &'e mut [Line],
         hear: &mut dyn FnMut(&str, Progress),
-    ) -> Result<Seat<'e>, Error<'static>> {
+    ) -> Result<ActiveModel<'e>, Error<'static>> {
         let started_us = machine.now_us();
         let options = LoadOptions {
             context_len: settings.context,
@@ -138,7 +138,7 @@ impl<M: Machine> Opened<'_, M> {
                 total_s,
             },
         };
-        Ok(Seat {
+        Ok(ActiveModel {
             engine,
             facts,
             conversation: Vec::new(),

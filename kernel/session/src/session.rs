@@ -1,6 +1,6 @@
 //! Requests in, steps, events out.
 
-use crate::chat::Seat;
+use crate::chat::ActiveModel;
 use crate::generation::{Generation, Plan};
 use crate::load::{self, Opened};
 use crate::outbox::Outbox;
@@ -88,7 +88,7 @@ pub struct Session<'s, 'm, M: Machine> {
     ram: Option<&'s mut [Line]>,
     /// Memory for measurements and for the selftest.
     scratch: &'s mut [Line],
-    seat: Option<Seat<'s>>,
+    model: Option<ActiveModel<'s>>,
     /// What is under way: one for now.
     running: Vec<(Rc<Id>, Task<'m, M>)>,
 }
@@ -108,7 +108,7 @@ impl<'s, 'm, M: Machine> Session<'s, 'm, M> {
             kept,
             ram: Some(ram),
             scratch,
-            seat: None,
+            model: None,
             running: opened
                 .map(|opened| (id, Task::Load(opened)))
                 .into_iter()
@@ -133,7 +133,7 @@ impl<'s, 'm, M: Machine> Session<'s, 'm, M> {
 
     /// The loaded model.
     pub fn model(&self) -> Option<&ModelFacts> {
-        self.seat.as_ref().map(|seat| &seat.facts)
+        self.model.as_ref().map(|model| &model.facts)
     }
 
     /// Whether something is under way that [`Session::stop`] can stop.
@@ -145,9 +145,9 @@ impl<'s, 'm, M: Machine> Session<'s, 'm, M> {
 
     /// Whether the console's conversation has begun.
     pub fn has_conversation(&self) -> bool {
-        self.seat
+        self.model
             .as_ref()
-            .is_some_and(|seat| !seat.conversation.is_empty())
+            .is_some_and(|model| !model.conversation.is_empty())
     }
 
     /// Takes a request; those before it are answered first.
@@ -167,9 +167,9 @@ impl<'s, 'm, M: Machine> Session<'s, 'm, M> {
         }
         let (id, task) = self.running.remove(0);
         self.kept.outbox.answers(&id);
-        let done = match (task, &mut self.seat) {
-            (Task::Generation(mut generation), Some(seat)) => {
-                generation.stop(seat, self.machine, &mut self.kept.outbox)
+        let done = match (task, &mut self.model) {
+            (Task::Generation(mut generation), Some(model)) => {
+                generation.stop(model, self.machine, &mut self.kept.outbox)
             }
             (Task::Experiment(mut experiment), _) => experiment.stop(&mut self.lab()),
             _ => Done::measured(true),
@@ -191,8 +191,9 @@ impl<'s, 'm, M: Machine> Session<'s, 'm, M> {
         };
         let id = Rc::new(id);
         self.kept.outbox.answers(&id);
-        if let Some(seat) = &mut self.seat {
-            seat.engine
+        if let Some(model) = &mut self.model {
+            model
+                .engine
                 .set_kernels(kernel_set(self.kept.settings.kernels));
         }
         let begun = self.begin(op);
@@ -221,17 +222,17 @@ impl<'s, 'm, M: Machine> Session<'s, 'm, M> {
                 let ram = self.ram.take().unwrap_or_default();
                 let settings = &self.kept.settings;
                 let hear = &mut |file: &str, progress| hear(id, file, progress);
-                let seat = opened.load(self.machine, settings, ram, hear)?;
+                let model = opened.load(self.machine, settings, ram, hear)?;
                 self.kept.outbox.event(Event::Loaded(Box::new(Loaded {
-                    model: seat.facts.clone(),
-                    timing: seat.facts.load,
+                    model: model.facts.clone(),
+                    timing: model.facts.load,
                 })));
-                self.seat = Some(seat);
+                self.model = Some(model);
                 return Ok(Begun::Done(Box::default()));
             }
             Task::Generation(mut generation) => {
-                let seat = self.seat.as_mut().ok_or_else(no_model)?;
-                let done = generation.step(seat, self.machine, &mut self.kept.outbox)?;
+                let model = self.model.as_mut().ok_or_else(no_model)?;
+                let done = generation.step(model, self.machine, &mut self.kept.outbox)?;
                 (done, Task::Generation(generation))
             }
             Task::Experiment(mut experiment) => {
@@ -253,9 +254,9 @@ impl<'s, 'm, M: Machine> Session<'s, 'm, M> {
                 version: machine.facts().version.clone(),
                 board: machine.facts().clone(),
                 health: machine.health(),
-                model: self.seat.as_ref().map(|seat| ModelFacts {
-                    context_used: seat.engine.pos(),
-                    ..seat.facts.clone()
+                model: self.model.as_ref().map(|model| ModelFacts {
+                    context_used: model.engine.pos(),
+                    ..model.facts.clone()
                 }),
                 settings: self.kept.settings.clone(),
                 limits: Limits::THIS,
@@ -264,7 +265,7 @@ impl<'s, 'm, M: Machine> Session<'s, 'm, M> {
                 let files = machine
                     .models()
                     .map_err(|error| Error::new(ErrorCode::Card, error))?;
-                let loaded = self.seat.as_ref().map(|seat| &seat.facts.file);
+                let loaded = self.model.as_ref().map(|model| &model.facts.file);
                 let entry = |file: lab::machine::ModelEntry| ModelEntry {
                     loaded: loaded == Some(&file.name),
                     name: file.name,
@@ -278,8 +279,8 @@ impl<'s, 'm, M: Machine> Session<'s, 'm, M> {
                 return Ok(Begun::Step(Step::Reload));
             }
             Op::Reset(_) => {
-                if let Some(seat) = &mut self.seat {
-                    seat.forget();
+                if let Some(model) = &mut self.model {
+                    model.forget();
                 }
             }
             Op::Abort(_) => {
@@ -299,8 +300,8 @@ impl<'s, 'm, M: Machine> Session<'s, 'm, M> {
                 return Ok(Begun::Step(Step::Reboot));
             }
             Op::Tokenize(tokenize) => {
-                let seat = self.seat.as_ref().ok_or_else(no_model)?;
-                let ids = seat
+                let model = self.model.as_ref().ok_or_else(no_model)?;
+                let ids = model
                     .engine
                     .tokenizer()
                     .encode(&tokenize.text, tokenize.special);
@@ -310,40 +311,40 @@ impl<'s, 'm, M: Machine> Session<'s, 'm, M> {
                 }));
             }
             Op::Detokenize(detokenize) => {
-                let seat = self.seat.as_ref().ok_or_else(no_model)?;
+                let model = self.model.as_ref().ok_or_else(no_model)?;
                 let ids: Vec<TokenId> = detokenize.ids.into_iter().map(TokenId).collect();
-                let bytes = seat.engine.tokenizer().decode(&ids);
+                let bytes = model.engine.tokenizer().decode(&ids);
                 out.event(Event::Text(Text {
                     text: Cow::Owned(String::from_utf8_lossy(&bytes).into_owned()),
                 }));
             }
             Op::Complete(complete, sampling, logits) => {
-                let seat = self.seat.as_ref().ok_or_else(no_model)?;
+                let model = self.model.as_ref().ok_or_else(no_model)?;
                 let prompt = complete
                     .prompt()
                     .map_err(|error| Error::new(error.code(), error))?;
                 let (prompt, is_chat) = match prompt {
                     Prompt::Ids(ids) => (ids.iter().copied().map(TokenId).collect(), false),
-                    Prompt::Raw { text, special } => (seat.raw_prompt(text, special), false),
+                    Prompt::Raw { text, special } => (model.raw_prompt(text, special), false),
                     Prompt::Question(text) => {
                         let question = [Message {
                             role: String::from("user"),
                             content: text.into(),
                         }];
-                        (seat.render(&question, &self.kept.settings)?, true)
+                        (model.render(&question, &self.kept.settings)?, true)
                     }
                 };
                 return self.generate(prompt, is_chat, &sampling, logits);
             }
             Op::Chat(chat, sampling, logits) => {
-                let seat = self.seat.as_ref().ok_or_else(no_model)?;
-                let prompt = seat.render(&chat.messages, &self.kept.settings)?;
+                let model = self.model.as_ref().ok_or_else(no_model)?;
+                let prompt = model.render(&chat.messages, &self.kept.settings)?;
                 return self.generate(prompt, true, &sampling, logits);
             }
             Op::Ask(ask) => {
-                let seat = self.seat.as_ref().ok_or_else(no_model)?;
+                let model = self.model.as_ref().ok_or_else(no_model)?;
                 let plan = Plan {
-                    prompt: seat.ask(&ask.text, &self.kept.settings),
+                    prompt: model.ask(&ask.text, &self.kept.settings),
                     seed: 0,
                     ignore_eos: false,
                     is_chat: true,
@@ -364,12 +365,12 @@ impl<'s, 'm, M: Machine> Session<'s, 'm, M> {
             }
             Op::Ppl(ppl) => {
                 let text = TextBench::new(&ppl, &mut self.lab())?;
-                self.seat.iter_mut().for_each(Seat::forget);
+                self.model.iter_mut().for_each(ActiveModel::forget);
                 return experiment(text);
             }
             Op::Membw(membw) => return experiment(MemoryBench::new(&membw, &self.lab())?),
             Op::Selftest(_) => {
-                self.seat.iter_mut().for_each(Seat::forget);
+                self.model.iter_mut().for_each(ActiveModel::forget);
                 return experiment(Selftest::new());
             }
         }
@@ -400,8 +401,8 @@ impl<'s, 'm, M: Machine> Session<'s, 'm, M> {
 
     fn start(&mut self, plan: Plan, settings: &Settings) -> Result<Begun<'m, M>, Error<'static>> {
         let seed = self.seed(settings);
-        let seat = self.seat.as_mut().ok_or_else(no_model)?;
-        let generation = Generation::new(Plan { seed, ..plan }, settings, seat, self.machine)?;
+        let model = self.model.as_mut().ok_or_else(no_model)?;
+        let generation = Generation::new(Plan { seed, ..plan }, settings, model, self.machine)?;
         Ok(Begun::Task(Task::Generation(Box::new(generation))))
     }
 
@@ -420,9 +421,9 @@ impl<'s, 'm, M: Machine> Session<'s, 'm, M> {
     fn lab(&mut self) -> Lab<'_, 's, M> {
         Lab {
             machine: self.machine,
-            subject: self.seat.as_mut().map(|seat| Subject {
-                engine: &mut seat.engine,
-                facts: &seat.facts,
+            subject: self.model.as_mut().map(|model| Subject {
+                engine: &mut model.engine,
+                facts: &model.facts,
             }),
             scratch: self.scratch,
             cores: self.kept.settings.cores,
