@@ -1,4 +1,4 @@
-//! An event as one line of JSON, without allocation.
+//! An event as one line of JSON, without allocation. Requests are read by [`Request::parse`](crate::Request::parse).
 //!
 //! Numbers are the shortest decimals that read back as the same number; NaN and infinities are `null`.
 //! Control characters and DEL are escaped, so that no text can steer a terminal.
