@@ -30,6 +30,7 @@ fn models() -> Vec<Model> {
         (Shape::qwen2(), GgmlType::Q8_0),
         (Shape::qwen3_tied(), GgmlType::Q8_0),
         (Shape::qwen3_untied(), GgmlType::F16),
+        (Shape::qwen3_wide(), GgmlType::Q1_0),
     ];
     shapes
         .into_iter()
