@@ -3,29 +3,30 @@
 use crate::voice::Voice;
 use crate::workspace::{cargo, target_dir};
 use anyhow::Result;
-use std::process::Command;
 
-/// Runs the unit tests of the host, loom's models of `parallel`, then the tests that boot QEMU.
+/// Runs the unit tests of the host, then the tests that boot QEMU.
 ///
 /// # Errors
 /// A test fails or does not build.
 pub fn test() -> Result<()> {
     let voice = Voice::new(false);
     voice.show("Testing on the host", cargo().arg("test"))?;
-    voice.show("Models of the cores", &mut models())?;
     voice.show(
         "Testing in QEMU",
         cargo().args(["test", "--package", "tests"]),
     )
 }
 
-/// Every order in which 2 and 3 cores may run, with loom's atomics. An output directory of its own: every crate is
-/// built with the flag.
-fn models() -> Command {
+/// Runs loom's models of `parallel`: every order in which 2 and 3 cores may run. An output directory of its own,
+/// because every crate is built with the flag.
+///
+/// # Errors
+/// An order is wrong, or the models do not build.
+pub fn models(voice: Voice) -> Result<()> {
     let mut command = cargo();
     command
         .env("RUSTFLAGS", "--cfg loom")
         .args(["test", "--package", "parallel", "--lib"]);
     command.arg("--target-dir").arg(target_dir().join("loom"));
-    command
+    voice.show("Models of the cores", &mut command)
 }
