@@ -15,11 +15,12 @@ use alloc::vec::Vec;
 use buffer::Buffer;
 use display::Display;
 use keys::{Key, KeyDecoder};
+use protocol::event::Limits;
 
 /// The most bytes of a line that a person types.
-pub const MAX_LINE_BYTES: usize = 32 * 1024;
+pub const MAX_LINE_BYTES: usize = Limits::THIS.line_bytes;
 /// The most bytes of a program's line (a JSON request).
-pub const MAX_JSON_BYTES: usize = 256 * 1024;
+pub const MAX_JSON_BYTES: usize = Limits::THIS.request_bytes;
 
 /// What a line turned out to be.
 #[derive(Debug, PartialEq, Eq)]

@@ -4,7 +4,7 @@ use crate::command::{self, Action};
 use crate::info::{BoardLine, show_info};
 use crate::records::{BenchRow, CheckRow, KernelsRow, MatrixLine, MembwRow, Status};
 use crate::screen::{Screen, Size, say};
-use alloc::string::String;
+use alloc::string::{String, ToString};
 use core::fmt::Write;
 use protocol::event::{Done, Error, ErrorCode, Event, Finish, Models, Ppl, Progress};
 use protocol::facts::{BoardFacts, ModelFacts};
@@ -46,7 +46,7 @@ pub struct Person<'b> {
     is_reloading: bool,
     /// Whether a row with progress is on show.
     has_progress: bool,
-    /// The matrix of the record before.
+    /// The line with the matrix of the record before.
     matrix: String,
     /// The perplexity so far.
     ppl: Option<Ppl>,
@@ -155,6 +155,8 @@ impl<'b> Person<'b> {
         self.speculates = settings.speculate > 0;
         self.matrix.clear();
         self.ppl = None;
+        // A program may have loaded a model meanwhile.
+        self.is_reloading = false;
         match op {
             Op::Bench(bench) if model.is_some() => {
                 let plan = bench.plan(self.board.emulated);
@@ -213,9 +215,11 @@ impl<'b> Person<'b> {
                 say!(self.screen, "{}", MembwRow(membw));
             }
             Event::Kernels(kernels) => {
-                if self.matrix != kernels.tensor {
-                    self.matrix = String::from(&*kernels.tensor);
-                    say!(self.screen, "{}", MatrixLine(kernels));
+                // Two types may have matrices of one name.
+                let matrix = MatrixLine(kernels).to_string();
+                if self.matrix != matrix {
+                    say!(self.screen, "{matrix}");
+                    self.matrix = matrix;
                 }
                 if kernels.max_relative_error.is_some() {
                     say!(self.screen, "{}", KernelsRow(kernels));

@@ -125,6 +125,8 @@ impl<'b, B: Board> Console<'b, B> {
                     session.stop();
                     continue;
                 }
+            } else if core::mem::take(&mut self.is_busy) {
+                self.inbox.end();
             }
             let (person, asker) = (&mut self.person, &self.asker);
             let screen = self.screen;
@@ -144,9 +146,6 @@ impl<'b, B: Board> Console<'b, B> {
                     return Some(Exit::Reboot);
                 }
                 Step::Idle => {
-                    if core::mem::take(&mut self.is_busy) {
-                        self.inbox.end();
-                    }
                     let Some(input) = self.inbox.next_input() else {
                         return Some(Exit::End);
                     };

@@ -187,6 +187,8 @@ fn the_id_is_kept_when_the_rest_of_the_line_is_broken() {
         r#"{"id":4,"op":"info""#,
         r#"{"id":4,"op":7}"#,
         r#"{"id":4,oops}"#,
+        r#"{"id":4,"op":"info","op":"reboot"}"#,
+        r#"{"id":4,"op":"info","id":5}"#,
     ] {
         let rejected = Request::parse(line.as_bytes()).expect_err(line);
         assert_eq!(

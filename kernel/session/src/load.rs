@@ -24,6 +24,8 @@ const PROGRESS_US: u64 = 500_000;
 pub struct Opened<'m, M: Machine + 'm> {
     name: String,
     file: ModelFile<M::Source<'m>>,
+    /// When it was opened: the header is a part of the load.
+    opened_us: u64,
 }
 
 /// Opens the file meant by `name` and reads its header: a model that cannot run is refused while the one
@@ -37,8 +39,13 @@ pub(crate) fn open<'m, M: Machine>(
 ) -> Result<Opened<'m, M>, Error<'static>> {
     let name = pick(name, machine.models().map_err(card_failed)?)?;
     let source = machine.open_model(&name).map_err(card_failed)?;
+    let opened_us = machine.now_us();
     let file = ModelFile::open(source).map_err(|error| unusable(&name, error))?;
-    Ok(Opened { name, file })
+    Ok(Opened {
+        name,
+        file,
+        opened_us,
+    })
 }
 
 impl<M: Machine> Opened<'_, M> {
@@ -53,7 +60,7 @@ impl<M: Machine> Opened<'_, M> {
         ram: &'e mut [Line],
         hear: &mut dyn FnMut(&str, Progress),
     ) -> Result<ActiveModel<'e>, Error<'static>> {
-        let started_us = machine.now_us();
+        let started_us = self.opened_us;
         let options = LoadOptions {
             context_len: settings.context,
             kv_type: settings.kv.map(|kv| match kv {

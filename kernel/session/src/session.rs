@@ -20,8 +20,8 @@ use lab::{Experiment, Lab, Machine, Report, Subject};
 use llm::tokenizer::TokenId;
 use ops::arena::Line;
 use protocol::event::{
-    Changed, Done, Error, ErrorCode, Event, Info, Limits, Loaded, ModelEntry, Models, Progress,
-    Text, Tokens,
+    Changed, Done, Error, ErrorCode, Event, Info, Limits, Loaded, ModelEntry, Models, Phase,
+    Progress, Text, Tokens,
 };
 use protocol::facts::{BoardFacts, ModelFacts};
 use protocol::request::{Logits, Message, Prompt, Sampling};
@@ -165,7 +165,9 @@ impl<'s, 'm, M: Machine> Session<'s, 'm, M> {
         if !self.can_stop() {
             return false;
         }
-        let (id, task) = self.running.remove(0);
+        let Some((id, task)) = self.running.pop() else {
+            return false;
+        };
         self.kept.outbox.answers(&id);
         let done = match (task, &mut self.model) {
             (Task::Generation(mut generation), Some(model)) => {
@@ -236,8 +238,15 @@ impl<'s, 'm, M: Machine> Session<'s, 'm, M> {
                 (done, Task::Generation(generation))
             }
             Task::Experiment(mut experiment) => {
-                let done = experiment.step(&mut self.lab())?;
-                (done, Task::Experiment(experiment))
+                let stepped = experiment.step(&mut self.lab());
+                if stepped.is_err() {
+                    // It has not come to its own end.
+                    self.machine.mark(Phase::Other);
+                    self.model
+                        .iter_mut()
+                        .for_each(|model| model.engine.truncate(0));
+                }
+                (stepped?, Task::Experiment(experiment))
             }
         };
         Ok(done.map_or(Begun::Task(task), |done| Begun::Done(Box::new(done))))

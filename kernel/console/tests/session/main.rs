@@ -146,6 +146,13 @@ fn several_models_are_a_menu() {
 }
 
 #[test]
+fn a_persons_mistake_after_a_programs_load_is_only_that() {
+    let shown = person(b"{\"op\":\"load\",\"name\":\"tiny\"}\n/set heat 1\r");
+    assert!(shown.contains("no setting is called \"heat\""), "{shown}");
+    assert!(!shown.contains("no model is loaded"), "{shown}");
+}
+
+#[test]
 fn no_card_and_no_model_leave_a_live_console() {
     let mut board = Board::new(Vec::new(), vec![Step::Type(b"hello\r/help\r/models\r")]);
     board.files = None;

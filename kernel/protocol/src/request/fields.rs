@@ -133,8 +133,13 @@ impl<'de> Visitor<'de> for &mut Envelope<'_> {
     }
 
     fn visit_map<A: MapAccess<'de>>(self, mut map: A) -> Result<(), A::Error> {
+        let mut has_id = false;
         while let Some(name) = map.next_key::<String>()? {
             match name.as_str() {
+                "id" if core::mem::replace(&mut has_id, true) => {
+                    return Err(de::Error::duplicate_field("id"));
+                }
+                "op" if self.op.is_some() => return Err(de::Error::duplicate_field("op")),
                 "id" => {
                     self.wrong = Some("id");
                     *self.id = map.next_value()?;
