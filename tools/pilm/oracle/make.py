@@ -45,7 +45,11 @@ SHAPES = {
                        num_attention_heads=4, num_key_value_heads=2, tie_word_embeddings=True),
     "qwen3-untied": dict(hidden_size=128, intermediate_size=192, num_hidden_layers=3, head_dim=24,
                          num_attention_heads=4, num_key_value_heads=2, tie_word_embeddings=False),
+    "qwen3-one-bit": dict(hidden_size=256, intermediate_size=384, num_hidden_layers=3, head_dim=32,
+                          num_attention_heads=4, num_key_value_heads=2, tie_word_embeddings=True),
 }
+# The type that is compared beside F32, where it is not Q8_0.
+QUANTIZED = {"qwen3-one-bit": "q1_0"}
 LENGTHS = {"short8": 8, "mid33": 33, "long128": 128, "repeat40": 40}
 
 
@@ -76,6 +80,15 @@ def tiny_tokenizer(kind):
     tokenizer.train_from_iterator(CORPUS.read_text().splitlines(), trainer)
     assert tokenizer.get_vocab_size() == 512
     return tokenizer
+
+
+def one_bit(matrix, generator):
+    """The matrix with one f16 magnitude in each 128 weights of a row, which Q1_0 holds exactly; the
+    magnitudes differ threefold, so that another block's shows."""
+    blocks = matrix.view(-1, 128)
+    scale = 0.5 + torch.rand((len(blocks), 1), generator=generator)
+    d = (scale * blocks.abs().mean(1, keepdim=True)).half().float()
+    return torch.where(blocks >= 0, d, -d).view(matrix.shape)
 
 
 def tiny_model(name, seed):
@@ -113,6 +126,8 @@ def tiny_model(name, seed):
             gain = {"q_proj": 1.3, "k_proj": 1.3, "gate_proj": 1.2, "o_proj": 0.7,
                     "down_proj": 0.7}.get(key.split(".")[-2], 1.0)
             normal(p, 0.0, gain / fan_in**0.5)
+        if QUANTIZED.get(name) == "q1_0" and p.dim() == 2:
+            p.copy_(one_bit(p, generator))
     return model.float().eval()
 
 
@@ -202,7 +217,8 @@ def make_fixtures(out):
                 agree = (a.argmax(-1) == b.argmax(-1)).mean()
                 perturbations[mistake][sequence] = dict(cos_all=cosine, top1_agree=agree)
         write_json(directory / "golden.json",
-                   dict(sequences=sequences, perturbations=perturbations))
+                   dict(quantized=QUANTIZED.get(name, "q8_0"), sequences=sequences,
+                        perturbations=perturbations))
         print(name, "done", flush=True)
 
 

@@ -1,7 +1,8 @@
 //! Tiny models with another implementation's logits at every position.
 //!
-//! A fixture is a Hugging Face directory with a `golden.json`: token sequences, the file of each
-//! one's logits, and how far each classic mistake moves them in the other implementation.
+//! A fixture is a Hugging Face directory with a `golden.json`: the quantized type that is compared
+//! beside F32, token sequences, the file of each one's logits, and how far each classic mistake
+//! moves them in the other implementation.
 
 use std::collections::BTreeMap;
 use std::fs;
@@ -20,8 +21,8 @@ use crate::requantize::Target;
 
 /// Greatest difference of any F32 logit.
 const MAX_DIFFERENCE: f64 = 1e-4;
-/// Least cosine of all logits of a sequence with Q8_0 weights.
-const MIN_Q8_0_COSINE: f64 = 0.995;
+/// Least cosine of all logits of a sequence with quantized weights.
+const MIN_QUANTIZED_COSINE: f64 = 0.995;
 /// Greatest cosine that a model with a mistake may reach.
 const MAX_CONTROL_COSINE: f64 = 0.9;
 /// How far a mistake's cosine may be from the other implementation's.
@@ -32,6 +33,26 @@ const TELLING: [&str; 2] = ["mid33", "long128"];
 /// A model file in memory and token ids in; logits of all positions out.
 pub type LogitsOf<'a> = dyn FnMut(&[u8], &[u32]) -> Result<Vec<f32>> + 'a;
 
+/// The type of a fixture's matrices that is compared beside F32.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Quantized {
+    /// Rounded weights.
+    #[default]
+    Q8_0,
+    /// The weights as they are: the fixture has one magnitude in each block.
+    Q1_0,
+}
+
+impl Quantized {
+    fn ggml_type(self) -> GgmlType {
+        match self {
+            Quantized::Q8_0 => GgmlType::Q8_0,
+            Quantized::Q1_0 => GgmlType::Q1_0,
+        }
+    }
+}
+
 /// What is compared.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
@@ -40,10 +61,11 @@ pub enum What {
     Difference,
     /// Positions with another greatest logit, F32 weights.
     OtherArgmax,
-    /// Cosine of all logits, Q8_0 weights.
-    Q8_0,
     /// Cosine of all logits of a model with a mistake.
     Mistake(Control),
+    /// Cosine of all logits, quantized weights and int8 activations.
+    #[serde(untagged)]
+    Cosine(Quantized),
 }
 
 impl What {
@@ -52,8 +74,9 @@ impl What {
         match self {
             What::Difference => "F32: greatest difference",
             What::OtherArgmax => "F32: other argmax",
-            What::Q8_0 => "Q8_0: cosine",
             What::Mistake(control) => control.name(),
+            What::Cosine(Quantized::Q8_0) => "Q8_0: cosine",
+            What::Cosine(Quantized::Q1_0) => "Q1_0: cosine",
         }
     }
 }
@@ -83,7 +106,7 @@ impl Check {
         match (self.what, self.theirs) {
             (What::Difference, _) => self.value <= MAX_DIFFERENCE,
             (What::OtherArgmax, _) => self.value == 0.0,
-            (What::Q8_0, _) => self.value >= MIN_Q8_0_COSINE,
+            (What::Cosine(_), _) => self.value >= MIN_QUANTIZED_COSINE,
             (What::Mistake(_), theirs) => {
                 let near =
                     theirs.is_some_and(|t| (self.value - t.cosine).abs() <= CONTROL_TOLERANCE);
@@ -97,7 +120,7 @@ impl Check {
         match self.what {
             What::Difference => format!("{:.1e}", self.value),
             What::OtherArgmax => self.value.to_string(),
-            What::Q8_0 | What::Mistake(_) => format!("{:.4}", self.value),
+            What::Cosine(_) | What::Mistake(_) => format!("{:.4}", self.value),
         }
     }
 
@@ -106,7 +129,7 @@ impl Check {
         match (self.what, self.theirs) {
             (What::Difference, _) => format!("≤ {MAX_DIFFERENCE:e}"),
             (What::OtherArgmax, _) => "= 0".to_owned(),
-            (What::Q8_0, _) => format!("≥ {MIN_Q8_0_COSINE}"),
+            (What::Cosine(_), _) => format!("≥ {MIN_QUANTIZED_COSINE}"),
             (What::Mistake(_), None) => "a stored value".to_owned(),
             (What::Mistake(_), Some(theirs)) => {
                 let mut demand = format!("= {:.4} ± {CONTROL_TOLERANCE}", theirs.cosine);
@@ -127,6 +150,8 @@ pub fn n_and_failed(models: &BTreeMap<String, Vec<Check>>) -> (usize, usize) {
 
 #[derive(Deserialize)]
 struct Golden {
+    #[serde(default)]
+    quantized: Quantized,
     sequences: BTreeMap<String, Sequence>,
     perturbations: BTreeMap<String, BTreeMap<String, Mistaken>>,
 }
@@ -183,7 +208,8 @@ pub fn check(dir: &Path, tokenizer_dir: &Path, logits_of: &mut LogitsOf<'_>) -> 
             &mut |_, _| (),
         )
     };
-    let (f32_file, q8_0_file) = (made(GgmlType::F32)?, made(GgmlType::Q8_0)?);
+    let f32_file = made(GgmlType::F32)?;
+    let quantized_file = made(golden.quantized.ggml_type())?;
     let model = Editable::parse(&f32_file)?;
     let mut checks = Vec::new();
     for (name, sequence) in &golden.sequences {
@@ -215,8 +241,8 @@ pub fn check(dir: &Path, tokenizer_dir: &Path, logits_of: &mut LogitsOf<'_>) -> 
         note(What::OtherArgmax, other as f64, None);
         if TELLING.contains(&name.as_str()) {
             note(
-                What::Q8_0,
-                cosine(&logits_of(&q8_0_file, &sequence.ids)?, &stored),
+                What::Cosine(golden.quantized),
+                cosine(&logits_of(&quantized_file, &sequence.ids)?, &stored),
                 None,
             );
         }
