@@ -96,11 +96,11 @@ fn answer(
     pi: &mut Session,
     prompt: &Complete,
     sampling: &Sampling,
-    guess: bool,
+    speculate: bool,
 ) -> (Vec<Event<'static>>, Generated) {
     reset(pi);
     let sampling = Sampling {
-        speculate: Some(guess.into()),
+        speculate: Some(speculate.into()),
         ..sampling.clone()
     };
     let op = Op::Complete(prompt.clone(), sampling, crc32c(Positions::Last));
@@ -109,9 +109,9 @@ fn answer(
 }
 
 #[test]
-fn guesses_change_no_token_and_no_logit() {
+fn drafts_change_no_token_and_no_logit() {
     let (_card, mut pi) = start();
-    let (mut n_guessed, mut n_confirmed) = (0, 0);
+    let (mut n_drafted, mut n_accepted) = (0, 0);
     for n in 0..20u32 {
         // The last third repeats the first one.
         let prompt: Vec<u32> = (0..18 + n)
@@ -125,22 +125,22 @@ fn guesses_change_no_token_and_no_logit() {
             sampling.repeat_penalty = Some(0.7);
         }
         let (expected, plain) = answer(&mut pi, &prompt, &sampling, false);
-        let (found, guessed) = answer(&mut pi, &prompt, &sampling, true);
+        let (found, drafted) = answer(&mut pi, &prompt, &sampling, true);
         assert_eq!(found, expected, "{prompt:?} {sampling:?}");
         let logits = requests::checksums(&found);
         assert_eq!(logits.len(), 24, "one for each token");
 
-        n_guessed += guessed.usage.draft_tokens;
-        n_confirmed += guessed.usage.accepted_tokens;
-        let passes = 23 - guessed.usage.accepted_tokens;
-        assert_eq!(guessed.timing.decode_passes, passes, "{guessed:?}");
+        n_drafted += drafted.usage.draft_tokens;
+        n_accepted += drafted.usage.accepted_tokens;
+        let passes = 23 - drafted.usage.accepted_tokens;
+        assert_eq!(drafted.timing.decode_passes, passes, "{drafted:?}");
         assert_eq!(plain.timing.decode_passes, 23, "{plain:?}");
         assert_eq!(plain.usage.drafts, 0, "{plain:?}");
-        assert_eq!(guessed.heap_growth_bytes, Some(0), "{guessed:?}");
+        assert_eq!(drafted.heap_growth_bytes, Some(0), "{drafted:?}");
     }
     assert!(
-        0 < n_confirmed && n_confirmed < n_guessed,
-        "{n_confirmed} of {n_guessed}"
+        0 < n_accepted && n_accepted < n_drafted,
+        "{n_accepted} of {n_drafted}"
     );
     assert_clean_log(&mut pi);
 }

@@ -1,4 +1,4 @@
-//! Guessed tokens change nothing but the number of passes.
+//! Draft tokens change nothing but the number of passes.
 
 use llm::engine::{Engine, EngineError, LoadOptions};
 use llm::lookup::Lookup;
@@ -46,7 +46,7 @@ fn plain(engine: &mut Engine<'_>, threads: &Threads, prompt: &[TokenId]) -> Run 
     run
 }
 
-fn guessing(
+fn speculating(
     engine: &mut Engine<'_>,
     threads: &Threads,
     prompt: &[TokenId],
@@ -98,7 +98,7 @@ fn ids_and_logits_are_those_of_plain_decoding() {
                 engine.truncate(0);
                 let expected = plain(engine, threads, &prompt);
                 engine.truncate(0);
-                let found = guessing(engine, threads, &prompt, &mut lookup);
+                let found = speculating(engine, threads, &prompt, &mut lookup);
                 assert_eq!(found, expected, "{} prompt {n} {kernels:?}", shape.name);
             }
         });
@@ -114,7 +114,7 @@ fn expected_after(engine: &mut Engine<'_>, threads: &Threads, ids: &[TokenId]) -
 }
 
 #[test]
-fn a_guess_may_be_left_at_any_token() {
+fn a_draft_may_be_left_at_any_token() {
     let shape = Shape::llama_grouped();
     with_engine(&shape, |engine, threads| {
         let period: Vec<TokenId> = (5..14).map(TokenId).collect();
@@ -146,21 +146,21 @@ fn a_guess_may_be_left_at_any_token() {
 }
 
 #[test]
-fn what_else_is_run_forgets_the_guess() {
+fn what_else_is_run_forgets_the_draft() {
     let shape = Shape::llama_grouped();
     with_engine(&shape, |engine, threads| {
         let period: Vec<TokenId> = (5..14).map(TokenId).collect();
         let prompt = [&period[..], &period, &period[..2]].concat();
         let mut lookup = Lookup::default();
         engine.prefill(&prompt, threads, &|| false).unwrap();
-        let guess = |engine: &mut Engine<'_>, lookup: &mut Lookup| {
+        let draft = |engine: &mut Engine<'_>, lookup: &mut Lookup| {
             engine
                 .decode_speculating(period[2], lookup, threads)
                 .map(crc32c_f32)
                 .unwrap()
         };
-        guess(engine, &mut lookup);
-        // The guess was that 8 comes next; instead the context is cut and 8 comes there.
+        draft(engine, &mut lookup);
+        // The draft was that 8 comes next; instead the context is cut and 8 comes there.
         engine.truncate(4);
         let found = engine.decode_speculating(period[3], &mut lookup, threads);
         let found = crc32c_f32(found.unwrap());
@@ -172,7 +172,7 @@ fn what_else_is_run_forgets_the_guess() {
 }
 
 #[test]
-fn the_last_places_of_a_context_take_shorter_guesses() {
+fn the_last_places_of_a_context_take_shorter_drafts() {
     let shape = Shape::llama_grouped();
     with_engine(&shape, |engine, threads| {
         let ids: Vec<TokenId> = (0..128).map(|i| TokenId(5 + i % 9)).collect();

@@ -1,9 +1,9 @@
 //! Whole sessions on the host: tiny models, a scripted person or program.
 
 mod bench_board;
-mod guessing;
 mod kernels;
 mod perplexity;
+mod speculation;
 
 use bench_board::{Board, Step};
 use console::Exit;

@@ -1,4 +1,4 @@
-//! Guessing changes how many passes an answer takes, and nothing else.
+//! Speculation changes how many passes an answer takes, and nothing else.
 
 use crate::bench_board::{Board, Step};
 use crate::{events, tiny};
@@ -15,13 +15,13 @@ fn play(model: Vec<u8>, options: &'static str, steps: Vec<Step>) -> Vec<Value> {
     events(&board.play().0)
 }
 
-/// The events of `requests`, each from an empty context, and the same requests with guesses.
+/// The events of `requests`, each from an empty context, and the same requests with drafts.
 fn off_and_on(model: &[u8], options: &'static str, requests: &[Value]) -> [Vec<Value>; 2] {
-    [json!(false), json!(true)].map(|guess| {
+    [json!(false), json!(true)].map(|speculate| {
         let mut steps = Vec::new();
         for request in requests {
             let mut request = request.clone();
-            request["guess"] = guess.clone();
+            request["speculate"] = speculate.clone();
             steps.push(Step::Type(b"{\"op\":\"reset\"}\n"));
             steps.push(Step::Type(line(&request)));
         }
@@ -29,7 +29,7 @@ fn off_and_on(model: &[u8], options: &'static str, requests: &[Value]) -> [Vec<V
     })
 }
 
-/// What must not depend on guessing: all but times, and the count of passes and guesses.
+/// What must not depend on speculation: all but times, and the count of passes and drafts.
 fn essence(events: &[Value]) -> Vec<Value> {
     let mut events = events.to_vec();
     for event in &mut events {
@@ -97,15 +97,15 @@ fn every_event_is_the_same_on_and_off() {
         assert_eq!(essence(&on), essence(&off), "{sampling}");
 
         assert_eq!(sum(&off, "usage", "drafts"), 0);
-        let guessed = sum(&on, "usage", "draft_tokens");
-        let confirmed = sum(&on, "usage", "accepted_tokens");
+        let drafted = sum(&on, "usage", "draft_tokens");
+        let accepted = sum(&on, "usage", "accepted_tokens");
         assert!(
-            0 < confirmed && confirmed < guessed,
-            "{confirmed} of {guessed}, {sampling}"
+            0 < accepted && accepted < drafted,
+            "{accepted} of {drafted}, {sampling}"
         );
         let passes = |events: &[Value]| sum(events, "timing", "decode_passes");
         assert_eq!(passes(&off), 20 * 39);
-        assert_eq!(passes(&on), 20 * 39 - confirmed);
+        assert_eq!(passes(&on), 20 * 39 - accepted);
     }
 }
 
@@ -131,16 +131,16 @@ fn around(ids: &Value, max_tokens: usize) -> Value {
 }
 
 #[test]
-fn an_answer_may_be_cut_at_any_token_of_a_guess() {
+fn an_answer_may_be_cut_at_any_token_of_a_draft() {
     let (ids, answer) = circle();
     for max_tokens in 1..=20 {
         // The second request finds what the first one has left in the context.
         let again: Vec<u64> = ids.iter().chain(&answer[..max_tokens]).copied().collect();
         let requests = [around(&json!(ids), max_tokens), around(&json!(again), 2)];
-        let [off, on] = [json!("off"), json!("on")].map(|guess| {
+        let [off, on] = [json!("off"), json!("on")].map(|speculate| {
             let steps = requests.iter().map(|request| {
                 let mut request = request.clone();
-                request["guess"] = guess.clone();
+                request["speculate"] = speculate.clone();
                 Step::Type(line(&request))
             });
             play(tiny(), "quiet = on", steps.collect())
@@ -157,7 +157,7 @@ fn an_answer_may_be_cut_at_any_token_of_a_guess() {
 }
 
 #[test]
-fn a_guessed_token_may_end_the_answer() {
+fn an_accepted_token_may_end_the_answer() {
     let (ids, answer) = circle();
     // The same model, but another id ends its answers.
     let mut model = tiny();
@@ -179,7 +179,7 @@ fn a_guessed_token_may_end_the_answer() {
 }
 
 #[test]
-fn the_contexts_end_may_come_within_a_guess() {
+fn the_contexts_end_may_come_within_a_draft() {
     let (ids, answer) = circle();
     let (options, context_len) = ("quiet = on\ncontext = 125", 125);
     let [off, on] = off_and_on(&tiny(), options, &[around(&json!(ids), 100)]);
@@ -192,10 +192,10 @@ fn the_contexts_end_may_come_within_a_guess() {
 }
 
 #[test]
-fn an_abort_may_come_at_any_token_of_a_guess() {
+fn an_abort_may_come_at_any_token_of_a_draft() {
     let (ids, answer) = circle();
     let mut request = around(&json!(ids), 20);
-    request["guess"] = json!(7);
+    request["speculate"] = json!(7);
     let mut aborted_after = Vec::new();
     for looks in 1..30 {
         let steps = [1, 2].map(|id| {
@@ -226,8 +226,8 @@ fn an_abort_may_come_at_any_token_of_a_guess() {
 
 #[test]
 fn a_person_sees_the_setting_and_what_came_of_it() {
-    let lines = b"/set temperature 0\r/set max_tokens 60\r/set guess on\r/set guess\r/info\r/raw abcabcabcabcabcabc\r\
-                  /set guess off\r/raw abcabcabcabcabcabc\r/info\r/set guess 8\r";
+    let lines = b"/set temperature 0\r/set max_tokens 60\r/set speculate on\r/set speculate\r/info\r/raw abcabcabcabcabcabc\r\
+                  /set speculate off\r/raw abcabcabcabcabcabc\r/info\r/set speculate 8\r";
     let (shown, _) = Board::new(vec![("tiny.gguf", tiny())], vec![Step::Type(lines)]).play();
     assert!(shown.contains("speculate       7"), "{shown}");
     assert!(shown.contains("speculate up to 7 draft tokens"), "{shown}");
