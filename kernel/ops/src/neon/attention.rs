@@ -20,16 +20,11 @@ const SPAN: usize = 16;
 /// A cache format with twins of [`crate::scalar::attention::attend`] and
 /// [`crate::scalar::attention::append`].
 pub trait KvNeon: KvFormat + Sized {
-    /// Attends.
+    /// The eight values.
     ///
     /// # Safety
     /// The core has AdvSIMD.
-    unsafe fn attend<const NQ: usize>(
-        queries: &[F32x4],
-        unit: &[Self::Lane],
-        n_valid: [usize; NQ],
-        out: &mut [F32x4],
-    );
+    unsafe fn load(lane: &Self::Lane) -> [float32x4_t; 2];
 
     /// Appends.
     ///
@@ -48,20 +43,14 @@ pub trait KvNeon: KvFormat + Sized {
 }
 
 impl KvNeon for KvF16 {
+    #[inline]
     #[target_feature(enable = "neon")]
-    unsafe fn attend<const NQ: usize>(
-        queries: &[F32x4],
-        unit: &[F16x8],
-        n_valid: [usize; NQ],
-        out: &mut [F32x4],
-    ) {
-        attend::<KvF16, NQ>(queries, unit, n_valid, out, |lane| {
-            let halves = vreinterpretq_f16_u16(load(lane, 0));
-            [
-                vcvt_f32_f16(vget_low_f16(halves)),
-                vcvt_high_f32_f16(halves),
-            ]
-        });
+    unsafe fn load(lane: &F16x8) -> [float32x4_t; 2] {
+        let halves = vreinterpretq_f16_u16(load(lane, 0));
+        [
+            vcvt_f32_f16(vget_low_f16(halves)),
+            vcvt_high_f32_f16(halves),
+        ]
     }
 
     #[target_feature(enable = "neon")]
@@ -73,51 +62,60 @@ impl KvNeon for KvF16 {
         n_tokens: usize,
         t: usize,
     ) {
-        append_f16(unit, at, key, value, n_tokens, t);
+        let head_dim = 4 * key.len();
+        let (keys, values) = unit.split_at_mut(head_dim * BLOCK / 8);
+        let values = &mut values[at * head_dim / 8..][..head_dim / 8];
+        let mut value = value[t..].iter().step_by(n_tokens);
+        for out in values {
+            if let (Some(low), Some(high)) = (value.next(), value.next()) {
+                *out = narrow(low, high);
+            }
+        }
+        let rows = keys.as_chunks_mut::<{ BLOCK / 8 }>().0;
+        for (rows, key) in rows
+            .as_chunks_mut::<8>()
+            .0
+            .iter_mut()
+            .zip(key.as_chunks::<2>().0)
+        {
+            let narrowed = narrow(&key[0], &key[1]);
+            for (row, bits) in rows.iter_mut().zip(narrowed.0) {
+                row[(at / 8) & 7].0[at % 8] = bits;
+            }
+        }
     }
 }
 
 impl KvNeon for KvF32 {
+    #[inline]
     #[target_feature(enable = "neon")]
-    unsafe fn attend<const NQ: usize>(
-        queries: &[F32x4],
-        unit: &[F32x8],
-        n_valid: [usize; NQ],
-        out: &mut [F32x4],
-    ) {
-        attend::<KvF32, NQ>(queries, unit, n_valid, out, |lane| {
-            [load(lane, 0), load(lane, 16)]
-        });
+    unsafe fn load(lane: &F32x8) -> [float32x4_t; 2] {
+        [load(lane, 0), load(lane, 16)]
     }
 }
 
 impl KvNeon for KvI8 {
+    #[inline]
     #[target_feature(enable = "neon")]
-    unsafe fn attend<const NQ: usize>(
-        queries: &[F32x4],
-        unit: &[I8x8],
-        n_valid: [usize; NQ],
-        out: &mut [F32x4],
-    ) {
-        attend::<KvI8, NQ>(queries, unit, n_valid, out, |lane| {
-            let wide = vmovl_s8(load(lane, 0));
-            [
-                vcvtq_f32_s32(vmovl_s16(vget_low_s16(wide))),
-                vcvtq_f32_s32(vmovl_high_s16(wide)),
-            ]
-        });
+    unsafe fn load(lane: &I8x8) -> [float32x4_t; 2] {
+        let wide = vmovl_s8(load(lane, 0));
+        [
+            vcvtq_f32_s32(vmovl_s16(vget_low_s16(wide))),
+            vcvtq_f32_s32(vmovl_high_s16(wide)),
+        ]
     }
 }
 
-#[inline]
+/// See [`crate::scalar::attention::attend`].
 #[target_feature(enable = "neon")]
-fn attend<K: KvFormat, const NQ: usize>(
+pub fn attend<K: KvNeon, const NQ: usize>(
     queries: &[F32x4],
     unit: &[K::Lane],
     n_valid: [usize; NQ],
     out: &mut [F32x4],
-    widen: impl Fn(&K::Lane) -> [float32x4_t; 2] + Copy,
 ) {
+    // SAFETY: whoever calls this function has AdvSIMD.
+    let widen = |lane: &K::Lane| unsafe { K::load(lane) };
     let lanes = queries.len() / NQ;
     let head_dim = 4 * lanes;
     let (keys, values) = unit.split_at(head_dim * BLOCK / 8);
@@ -335,40 +333,6 @@ pub fn merge(partials: &[F32x4], stride: usize, n_blocks: usize, out: &mut [F32x
     for out in out {
         let scaled = vmulq_n_f32(load(out, 0), inverse);
         store(out, 0, scaled);
-    }
-}
-
-/// Appends to a cache in halves: see [`crate::scalar::attention::append`].
-#[inline]
-#[target_feature(enable = "neon")]
-fn append_f16(
-    unit: &mut [F16x8],
-    at: usize,
-    key: &[F32x4],
-    value: &[F32x4],
-    n_tokens: usize,
-    t: usize,
-) {
-    let head_dim = 4 * key.len();
-    let (keys, values) = unit.split_at_mut(head_dim * BLOCK / 8);
-    let values = &mut values[at * head_dim / 8..][..head_dim / 8];
-    let mut value = value[t..].iter().step_by(n_tokens);
-    for out in values {
-        if let (Some(low), Some(high)) = (value.next(), value.next()) {
-            *out = narrow(low, high);
-        }
-    }
-    let rows = keys.as_chunks_mut::<{ BLOCK / 8 }>().0;
-    for (rows, key) in rows
-        .as_chunks_mut::<8>()
-        .0
-        .iter_mut()
-        .zip(key.as_chunks::<2>().0)
-    {
-        let narrowed = narrow(&key[0], &key[1]);
-        for (row, bits) in rows.iter_mut().zip(narrowed.0) {
-            row[(at / 8) & 7].0[at % 8] = bits;
-        }
     }
 }
 
