@@ -163,7 +163,7 @@ dispatch! {
         n_valid: [usize; NQ],
         out: &mut [F32x4],
     ) = scalar::attention::attend::<K, NQ>(queries, unit, n_valid, out),
-        neon: neon::attention::attend::<K, NQ>(queries, unit, n_valid, out);
+        neon: K::attend(queries, unit, n_valid, out);
 
     /// [`scalar::attention::merge`]
     pub fn merge(

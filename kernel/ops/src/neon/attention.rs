@@ -20,11 +20,16 @@ const SPAN: usize = 16;
 /// A cache format with twins of [`crate::scalar::attention::attend`] and
 /// [`crate::scalar::attention::append`].
 pub trait KvNeon: KvFormat + Sized {
-    /// The eight values.
+    /// Attends.
     ///
     /// # Safety
     /// The core has AdvSIMD.
-    unsafe fn load(lane: &Self::Lane) -> [float32x4_t; 2];
+    unsafe fn attend<const NQ: usize>(
+        queries: &[F32x4],
+        unit: &[Self::Lane],
+        n_valid: [usize; NQ],
+        out: &mut [F32x4],
+    );
 
     /// Appends.
     ///
@@ -43,14 +48,20 @@ pub trait KvNeon: KvFormat + Sized {
 }
 
 impl KvNeon for KvF16 {
-    #[inline]
     #[target_feature(enable = "neon")]
-    unsafe fn load(lane: &F16x8) -> [float32x4_t; 2] {
-        let halves = vreinterpretq_f16_u16(load(lane, 0));
-        [
-            vcvt_f32_f16(vget_low_f16(halves)),
-            vcvt_high_f32_f16(halves),
-        ]
+    unsafe fn attend<const NQ: usize>(
+        queries: &[F32x4],
+        unit: &[F16x8],
+        n_valid: [usize; NQ],
+        out: &mut [F32x4],
+    ) {
+        attend::<KvF16, NQ>(queries, unit, n_valid, out, |lane| {
+            let halves = vreinterpretq_f16_u16(load(lane, 0));
+            [
+                vcvt_f32_f16(vget_low_f16(halves)),
+                vcvt_high_f32_f16(halves),
+            ]
+        });
     }
 
     #[target_feature(enable = "neon")]
@@ -87,35 +98,46 @@ impl KvNeon for KvF16 {
 }
 
 impl KvNeon for KvF32 {
-    #[inline]
     #[target_feature(enable = "neon")]
-    unsafe fn load(lane: &F32x8) -> [float32x4_t; 2] {
-        [load(lane, 0), load(lane, 16)]
+    unsafe fn attend<const NQ: usize>(
+        queries: &[F32x4],
+        unit: &[F32x8],
+        n_valid: [usize; NQ],
+        out: &mut [F32x4],
+    ) {
+        attend::<KvF32, NQ>(queries, unit, n_valid, out, |lane| {
+            [load(lane, 0), load(lane, 16)]
+        });
     }
 }
 
 impl KvNeon for KvI8 {
-    #[inline]
     #[target_feature(enable = "neon")]
-    unsafe fn load(lane: &I8x8) -> [float32x4_t; 2] {
-        let wide = vmovl_s8(load(lane, 0));
-        [
-            vcvtq_f32_s32(vmovl_s16(vget_low_s16(wide))),
-            vcvtq_f32_s32(vmovl_high_s16(wide)),
-        ]
+    unsafe fn attend<const NQ: usize>(
+        queries: &[F32x4],
+        unit: &[I8x8],
+        n_valid: [usize; NQ],
+        out: &mut [F32x4],
+    ) {
+        attend::<KvI8, NQ>(queries, unit, n_valid, out, |lane| {
+            let wide = vmovl_s8(load(lane, 0));
+            [
+                vcvtq_f32_s32(vmovl_s16(vget_low_s16(wide))),
+                vcvtq_f32_s32(vmovl_high_s16(wide)),
+            ]
+        });
     }
 }
 
-/// See [`crate::scalar::attention::attend`].
+#[inline]
 #[target_feature(enable = "neon")]
-pub fn attend<K: KvNeon, const NQ: usize>(
+fn attend<K: KvFormat, const NQ: usize>(
     queries: &[F32x4],
     unit: &[K::Lane],
     n_valid: [usize; NQ],
     out: &mut [F32x4],
+    widen: impl Fn(&K::Lane) -> [float32x4_t; 2] + Copy,
 ) {
-    // SAFETY: whoever calls this function has AdvSIMD.
-    let widen = |lane: &K::Lane| unsafe { K::load(lane) };
     let lanes = queries.len() / NQ;
     let head_dim = 4 * lanes;
     let (keys, values) = unit.split_at(head_dim * BLOCK / 8);

@@ -63,7 +63,7 @@ const HOT: [Hot; 12] = [
         products: Some(192),
         ..Hot::new(
             "attention, f16 keys and values, three query heads, each",
-            "neon::attention::attend::<ops::kv_format::KvF16, 3>",
+            "KvF16 as ops::neon::attention::KvNeon>::attend::<3>",
         )
     },
     Hot {
