@@ -380,7 +380,7 @@ impl<'s, 'm, M: Machine> Session<'s, 'm, M> {
             Op::Membw(membw) => return experiment(MemoryBench::new(&membw, &self.lab())?),
             Op::Selftest(_) => {
                 self.model.iter_mut().for_each(ActiveModel::forget);
-                return experiment(Selftest::new());
+                return experiment(Selftest::default());
             }
         }
         Ok(Begun::Done(Box::default()))

@@ -6,15 +6,18 @@
 mod balance;
 mod card;
 
-use crate::experiment::{Experiment, Lab, model_failed};
+use crate::experiment::{Experiment, Lab, Report, model_failed};
 use crate::machine::Machine;
+use alloc::string::String;
 use balance::Balance;
 use ops::arena::Arena;
-use ops::selftest::{self, accuracy};
+use ops::selftest::{self, Outcome, accuracy};
 use protocol::event::{Check, CheckKind, Done, Error, Event};
 
 /// What comes next.
+#[derive(Default)]
 enum Stage {
+    #[default]
     Bits,
     Accuracy,
     Card,
@@ -23,23 +26,33 @@ enum Stage {
 }
 
 /// The selftest under way.
+#[derive(Default)]
 pub struct Selftest {
     stage: Stage,
     failed: usize,
 }
 
 impl Selftest {
-    /// Nothing is checked yet.
-    pub fn new() -> Self {
-        Self {
-            stage: Stage::Bits,
-            failed: 0,
-        }
+    fn check(&mut self, check: Check, report: &mut dyn Report) {
+        self.failed += usize::from(!check.right);
+        report.event(Event::Selftest(check));
     }
 
-    fn check<M>(&mut self, check: Check, lab: &mut Lab<'_, '_, M>) {
-        self.failed += usize::from(!check.right);
-        lab.report.event(Event::Selftest(check));
+    fn kernel(&mut self, kind: CheckKind, outcome: Outcome, report: &mut dyn Report) {
+        let Outcome {
+            check,
+            values,
+            error,
+            limit,
+        } = outcome;
+        self.check(Check::new(kind, check, values, error, limit), report);
+    }
+
+    /// A check that could not be made.
+    fn failure(&mut self, notice: String, report: &mut dyn Report) -> Stage {
+        self.failed += 1;
+        report.event(Event::Notice(notice));
+        Stage::End
     }
 
     /// Makes the checks of `stage`; what comes next.
@@ -48,64 +61,40 @@ impl Selftest {
         stage: Stage,
         lab: &mut Lab<'_, '_, M>,
     ) -> Result<Stage, Error<'static>> {
-        let (failed, report) = (&mut self.failed, &mut *lab.report);
-        let mut check = |kind, name, values, error: f64, limit| {
-            let check = Check::new(kind, name, values, error, limit);
-            *failed += usize::from(!check.right);
-            report.event(Event::Selftest(check));
-        };
         let done = match stage {
             Stage::Bits => selftest::run(Arena::new(lab.scratch), &mut |outcome| {
-                let differing = outcome.differing as f64;
-                check(
-                    CheckKind::Bits,
-                    outcome.kernel,
-                    outcome.values,
-                    differing,
-                    0.0,
-                );
+                self.kernel(CheckKind::Bits, outcome, lab.report);
             })
             .map(|()| Stage::Accuracy),
-            Stage::Accuracy => accuracy::run(lab.scratch, &mut |_, _| {}, &mut |accuracy| {
-                let values = accuracy.values as u64;
-                check(
-                    CheckKind::Accuracy,
-                    accuracy.check,
-                    values,
-                    accuracy.error,
-                    accuracy.limit,
-                );
+            Stage::Accuracy => accuracy::run(lab.scratch, &mut |_, _| {}, &mut |outcome| {
+                self.kernel(CheckKind::Accuracy, outcome, lab.report);
             })
             .map(|()| match lab.subject {
                 Some(_) => Stage::Card,
                 None => Stage::End,
             }),
             Stage::Card => {
-                let balance = lab.subject().map(|subject| Balance::new(subject))?;
+                let balance = Balance::new(lab.subject()?);
                 if let Some(check) = card::read_twice(lab) {
-                    self.check(check, lab);
+                    self.check(check, lab.report);
                 }
-                return Ok(Stage::Balance(balance));
+                Ok(Stage::Balance(balance))
             }
-            Stage::Balance(mut balance) => match balance.step(lab).map_err(model_failed) {
-                Ok(None) => return Ok(Stage::Balance(balance)),
+            Stage::Balance(mut balance) => Ok(match balance.step(lab).map_err(model_failed) {
+                Ok(None) => Stage::Balance(balance),
                 Ok(Some(checks)) => {
-                    checks.into_iter().for_each(|check| self.check(check, lab));
-                    return Ok(Stage::End);
+                    for check in checks {
+                        self.check(check, lab.report);
+                    }
+                    Stage::End
                 }
-                Err(error) => {
-                    self.failed += 1;
-                    lab.report.event(Event::Notice(error.message.into_owned()));
-                    return Ok(Stage::End);
-                }
-            },
-            Stage::End => return Ok(Stage::End),
+                Err(error) => self.failure(error.message.into_owned(), lab.report),
+            }),
+            Stage::End => Ok(Stage::End),
         };
         Ok(done.unwrap_or_else(|error| {
-            self.failed += 1;
             let notice = alloc::format!("the selftest has too little memory: {error}");
-            lab.report.event(Event::Notice(notice));
-            Stage::End
+            self.failure(notice, lab.report)
         }))
     }
 
@@ -115,12 +104,6 @@ impl Selftest {
             failed: Some(self.failed),
             ..Done::measured(stopped)
         }
-    }
-}
-
-impl Default for Selftest {
-    fn default() -> Self {
-        Self::new()
     }
 }
 

@@ -36,7 +36,7 @@ mod image {
         let result = selftest::run(Arena::new(&mut *lines), &mut |outcome| {
             console.print(format_args!(
                 "kernel {}: {} of {} values differ\n",
-                outcome.kernel, outcome.differing, outcome.values
+                outcome.check, outcome.error, outcome.values
             ));
         });
         console.print(format_args!("result {result:?}\n"));

@@ -1,16 +1,17 @@
 //! Two decoder layers put together from the kernels, against the same two layers in f64.
 
-use super::attention::{Hold, as_f16, as_f32, as_int8};
-use super::vectors::{EPS, HEAD_DIM, rms_scale, rotate, swiglu_exact, tables};
-use super::{Accuracy, Spoil, fill};
+use super::exact::{self, EPS, HEAD_DIM, Hold, exact, rms_scale, rotate, tables, widened};
+use super::{Checks, Worst, fill};
 use crate::activations::{Activations, FloatChunk};
-use crate::arena::{Arena, Line, OutOfMemory};
+use crate::arena::{Arena, OutOfMemory};
 use crate::dispatch;
 use crate::lanes::{F32x4, flat};
-use crate::matrix::{Error, Kernels};
+use crate::matrix::Kernels;
 use crate::scalar::attention::{KvF16, KvF32, KvI8, partial_len};
 use crate::scalar::rope::RopeStyle;
+use crate::selftest::inputs::new_matrix;
 use crate::{GgmlType, Matrix};
+use zerocopy::IntoBytes;
 
 /// Three query heads of one KV head.
 const HEADS: usize = 3;
@@ -19,67 +20,53 @@ const HIDDEN_DIM: usize = 512;
 const LAYERS: usize = 2;
 const TOKENS: usize = 5;
 const STYLE: RopeStyle = RopeStyle::Interleaved;
+/// `1 / √HEAD_DIM`.
+const QUERY_SCALE: f32 = 0.125;
 /// `1 − cosine`: equal to seven digits.
 const LIMIT: f64 = 1e-7;
 
-/// Rows and columns of a layer's matrices: q, k, v, output, gate, up, down.
-const SHAPES: [(usize, usize); 7] = [
-    (DIM, DIM),
-    (HEAD_DIM, DIM),
-    (HEAD_DIM, DIM),
-    (DIM, DIM),
-    (HIDDEN_DIM, DIM),
-    (HIDDEN_DIM, DIM),
-    (DIM, HIDDEN_DIM),
-];
-
 struct Layer<'a> {
-    matrices: [Matrix<'a>; SHAPES.len()],
-    /// The same weights, row by row.
-    plain: [&'a [F32x4]; SHAPES.len()],
+    wq: Matrix<'a>,
+    wk: Matrix<'a>,
+    wv: Matrix<'a>,
+    wo: Matrix<'a>,
+    w_gate: Matrix<'a>,
+    w_up: Matrix<'a>,
+    w_down: Matrix<'a>,
     norms: [&'a [F32x4]; 2],
 }
 
-pub(super) fn run(
-    memory: &mut [Line],
-    spoil: &mut Spoil<'_>,
-    report: &mut dyn FnMut(Accuracy),
-) -> Result<(), OutOfMemory> {
-    let mut arena = Arena::new(memory);
-    let mut layers = [const { None }; LAYERS];
-    for (index, layer) in layers.iter_mut().enumerate() {
-        *layer = Some(new_layer(&mut arena, index as u64)?);
+pub(super) fn run(checks: &mut Checks<'_>) -> Result<(), OutOfMemory> {
+    let caches: [(_, Forward, Hold); 3] = [
+        ("two layers", forward::<KvF32>, exact::as_f32),
+        ("two layers f16 cache", forward::<KvF16>, exact::as_f16),
+        ("two layers int8 cache", forward::<KvI8>, exact::as_int8),
+    ];
+    for (name, forward, hold) in caches {
+        checks.check(name, LIMIT, |arena, worst| {
+            check(arena, worst, forward, hold)
+        })?;
     }
-    let layers = layers
-        .each_ref()
-        .map(|layer| layer.as_ref().expect("made above"));
-    let mut compare = |name, forward: Forward, hold: Hold| {
-        report(check(&mut arena, &layers, spoil, name, forward, hold)?);
-        Ok(())
-    };
-    compare("two layers", forward::<KvF32>, as_f32)?;
-    compare("two layers f16 cache", forward::<KvF16>, as_f16)?;
-    compare("two layers int8 cache", forward::<KvI8>, as_int8)
+    Ok(())
 }
 
 /// The layers by the kernels, token after token.
-type Forward = fn(&mut Arena<'_>, &[&Layer<'_>; LAYERS], &mut [F32x4]) -> Result<(), OutOfMemory>;
+type Forward = fn(&mut Arena<'_>, &[Layer<'_>; LAYERS], &mut [F32x4]) -> Result<(), OutOfMemory>;
 
 /// The layers with a cache that keeps what `hold` leaves of a key or a value.
 fn check(
     arena: &mut Arena<'_>,
-    layers: &[&Layer<'_>; LAYERS],
-    spoil: &mut Spoil<'_>,
-    name: &'static str,
+    worst: &mut Worst<'_>,
     forward: Forward,
     hold: Hold,
-) -> Result<Accuracy, OutOfMemory> {
+) -> Result<(), OutOfMemory> {
+    let layers = [new_layer(arena, 0)?, new_layer(arena, 1)?];
     let tokens = arena.slice::<F32x4>(TOKENS * DIM / 4)?;
     fill(tokens, 50, 1.0);
-    let exact = arena.slice::<f64>(TOKENS * DIM)?;
-    forward_exact(arena, layers, tokens, exact, hold)?;
-    forward(arena, layers, tokens)?;
-    spoil(name, tokens);
+    let exact = widened(arena, tokens)?;
+    forward_exact(arena, &layers, exact, hold)?;
+    forward(arena, &layers, tokens)?;
+    worst.spoil(tokens);
 
     let (mut dot, mut ours, mut theirs) = (0.0, 0.0, 0.0);
     for (&a, &b) in flat(tokens).iter().zip(exact.iter()) {
@@ -88,48 +75,38 @@ fn check(
         ours += a * a;
         theirs += b * b;
     }
-    Ok(Accuracy {
-        check: name,
-        values: exact.len(),
-        error: 1.0 - dot / libm::sqrt(ours * theirs),
-        limit: LIMIT,
-    })
+    worst.outcome.values = exact.len() as u64;
+    worst.outcome.error = 1.0 - dot / libm::sqrt(ours * theirs);
+    worst.magnitude = 1.0;
+    Ok(())
 }
 
-fn new_layer<'a>(arena: &mut Arena<'a>, seed: u64) -> Result<Layer<'a>, OutOfMemory> {
-    let mut matrices = [const { None }; SHAPES.len()];
-    let mut plain: [&'a [F32x4]; SHAPES.len()] = [&[]; SHAPES.len()];
-    for (index, &(rows, cols)) in SHAPES.iter().enumerate() {
+fn new_layer<'a>(arena: &mut Arena<'a>, layer: u64) -> Result<Layer<'a>, OutOfMemory> {
+    let mut seed = 10 * layer;
+    let mut matrix = |rows, cols| {
+        seed += 1;
         let weights = arena.slice::<F32x4>(rows * cols / 4)?;
-        fill(
-            weights,
-            10 * seed + index as u64 + 1,
-            1.7 / libm::sqrtf(cols as f32),
-        );
-        let bytes = arena.slice::<u8>(rows * cols * 4)?;
-        for (bytes, weight) in bytes.chunks_exact_mut(4).zip(flat(weights)) {
-            bytes.copy_from_slice(&weight.to_le_bytes());
-        }
-        let mut matrix = match Matrix::new(arena, GgmlType::F32, rows, cols) {
-            Ok(matrix) => matrix,
-            Err(Error::OutOfMemory(error)) => return Err(error),
-            Err(error) => unreachable!("floats are supported: {error}"),
-        };
-        let packed = matrix.pack(0, bytes);
+        fill(weights, seed, 1.7 / libm::sqrtf(cols as f32));
+        let mut matrix = new_matrix(arena, GgmlType::F32, rows, cols)?;
+        let packed = matrix.pack(0, weights.as_bytes());
         assert_eq!(packed, Ok(()), "floats have no scales");
-        matrices[index] = Some(matrix);
-        plain[index] = weights;
-    }
-    let mut norms: [&'a [F32x4]; 2] = [&[]; 2];
-    for (index, norm) in norms.iter_mut().enumerate() {
-        let weights = arena.slice(DIM / 4)?;
-        fill(weights, 90 + 2 * seed + index as u64, 1.5);
-        *norm = weights;
-    }
+        Ok(matrix)
+    };
     Ok(Layer {
-        matrices: matrices.map(|matrix| matrix.expect("made above")),
-        plain,
-        norms,
+        wq: matrix(DIM, DIM)?,
+        wk: matrix(HEAD_DIM, DIM)?,
+        wv: matrix(HEAD_DIM, DIM)?,
+        wo: matrix(DIM, DIM)?,
+        w_gate: matrix(HIDDEN_DIM, DIM)?,
+        w_up: matrix(HIDDEN_DIM, DIM)?,
+        w_down: matrix(DIM, HIDDEN_DIM)?,
+        norms: {
+            let norms = arena.slice(2 * DIM / 4)?;
+            let (first, second) = norms.split_at_mut(DIM / 4);
+            fill(first, 90 + 2 * layer, 1.5);
+            fill(second, 91 + 2 * layer, 1.5);
+            [first, second]
+        },
     })
 }
 
@@ -148,51 +125,44 @@ fn multiply(matrix: &Matrix<'_>, x: &[F32x4], float1: &mut [FloatChunk<1>], out:
 
 fn forward<K: dispatch::KvKernels>(
     arena: &mut Arena<'_>,
-    layers: &[&Layer<'_>; LAYERS],
+    layers: &[Layer<'_>; LAYERS],
     tokens: &mut [F32x4],
 ) -> Result<(), OutOfMemory> {
-    let head = HEAD_DIM / 4;
+    let (head, dim, hidden_dim) = (HEAD_DIM / 4, DIM / 4, HIDDEN_DIM / 4);
     let float1 = arena.slice::<FloatChunk<1>>(HIDDEN_DIM / 16)?;
-    let (xb, q, out) = (
-        arena.slice(DIM / 4)?,
-        arena.slice(DIM / 4)?,
-        arena.slice(DIM / 4)?,
-    );
-    let (k, v, key) = (arena.slice(head)?, arena.slice(head)?, arena.slice(head)?);
-    let (gate, up) = (arena.slice(HIDDEN_DIM / 4)?, arena.slice(HIDDEN_DIM / 4)?);
-    let (cos, sin) = (arena.slice(head)?, arena.slice(head)?);
-    let queries = arena.slice::<F32x4>(DIM / 4)?;
+    let [xb, q, out] = [arena.slice(dim)?, arena.slice(dim)?, arena.slice(dim)?];
+    let [k, v, key] = [arena.slice(head)?, arena.slice(head)?, arena.slice(head)?];
+    let [gate, up] = [arena.slice(hidden_dim)?, arena.slice(hidden_dim)?];
+    let [cos, sin] = [arena.slice(head)?, arena.slice(head)?];
+    let queries = arena.slice::<F32x4>(dim)?;
     let partials = arena.slice::<F32x4>(HEADS * partial_len(HEAD_DIM))?;
     let unit_len = K::unit_len(HEAD_DIM);
     let units = arena.slice::<K::Lane>(LAYERS * unit_len)?;
-    for (pos, x) in tokens.chunks_exact_mut(DIM / 4).enumerate() {
+    for (pos, x) in tokens.chunks_exact_mut(dim).enumerate() {
         tables(STYLE, pos, cos, sin);
         for (layer, unit) in layers.iter().zip(units.chunks_exact_mut(unit_len)) {
-            let [wq, wk, wv, wo, w_gate, w_up, w_down] = &layer.matrices;
             dispatch::rms_norm(x, 1, 0, layer.norms[0], EPS, xb);
-            multiply(wq, xb, float1, q);
-            multiply(wk, xb, float1, k);
-            multiply(wv, xb, float1, v);
+            multiply(&layer.wq, xb, float1, q);
+            multiply(&layer.wk, xb, float1, k);
+            multiply(&layer.wv, xb, float1, v);
             for (from, to) in q.chunks_exact(head).zip(queries.chunks_exact_mut(head)) {
-                dispatch::rope(STYLE, from, 1, 0, cos, sin, 0.125, to);
+                dispatch::rope(STYLE, from, 1, 0, cos, sin, QUERY_SCALE, to);
             }
             dispatch::rope(STYLE, k, 1, 0, cos, sin, 1.0, key);
             dispatch::append::<K>(unit, pos, key, v, 1, 0);
             dispatch::attend::<K, HEADS>(queries, unit, [pos + 1; HEADS], partials);
-            for (from, to) in partials
-                .chunks_exact(partial_len(HEAD_DIM))
-                .zip(q.chunks_exact_mut(head))
-            {
+            let partials = partials.chunks_exact(partial_len(HEAD_DIM));
+            for (from, to) in partials.zip(q.chunks_exact_mut(head)) {
                 dispatch::merge(from, partial_len(HEAD_DIM), 1, to);
             }
-            multiply(wo, q, float1, out);
+            multiply(&layer.wo, q, float1, out);
             dispatch::add_assign(x, out);
 
             dispatch::rms_norm(x, 1, 0, layer.norms[1], EPS, xb);
-            multiply(w_gate, xb, float1, gate);
-            multiply(w_up, xb, float1, up);
+            multiply(&layer.w_gate, xb, float1, gate);
+            multiply(&layer.w_up, xb, float1, up);
             dispatch::swiglu(gate, up);
-            multiply(w_down, gate, float1, out);
+            multiply(&layer.w_down, gate, float1, out);
             dispatch::add_assign(x, out);
         }
     }
@@ -202,82 +172,60 @@ fn forward<K: dispatch::KvKernels>(
 /// The layers in f64.
 fn forward_exact(
     arena: &mut Arena<'_>,
-    layers: &[&Layer<'_>; LAYERS],
-    tokens: &[F32x4],
-    out: &mut [f64],
+    layers: &[Layer<'_>; LAYERS],
+    tokens: &mut [f64],
     hold: Hold,
 ) -> Result<(), OutOfMemory> {
-    let [xb, q, y] = [
-        arena.slice::<f64>(DIM)?,
-        arena.slice(DIM)?,
-        arena.slice(DIM)?,
-    ];
-    let [gate, up] = [arena.slice::<f64>(HIDDEN_DIM)?, arena.slice(HIDDEN_DIM)?];
+    let [xb, q, y] = [arena.slice(DIM)?, arena.slice(DIM)?, arena.slice(DIM)?];
+    let [gate, up] = [arena.slice(HIDDEN_DIM)?, arena.slice(HIDDEN_DIM)?];
     let keys = arena.slice::<f64>(LAYERS * TOKENS * HEAD_DIM)?;
     let values = arena.slice::<f64>(LAYERS * TOKENS * HEAD_DIM)?;
-    out.iter_mut()
-        .zip(flat(tokens))
-        .for_each(|(out, &x)| *out = f64::from(x));
-    for (pos, x) in out.chunks_exact_mut(DIM).enumerate() {
+    let row = arena.slice(HIDDEN_DIM / 4)?;
+    let mut multiply = |matrix: &Matrix<'_>, x: &[f64], out: &mut [f64]| {
+        let row = &mut row[..x.len() / 4];
+        for (r, out) in out.iter_mut().enumerate() {
+            matrix.read_row(r, 0, row);
+            *out = exact(row).zip(x).map(|(w, x)| w * x).sum();
+        }
+    };
+    for (pos, x) in tokens.chunks_exact_mut(DIM).enumerate() {
         for (l, layer) in layers.iter().enumerate() {
-            let [wq, wk, wv, wo, w_gate, w_up, w_down] = layer.plain;
             let cache = l * TOKENS * HEAD_DIM..(l + 1) * TOKENS * HEAD_DIM;
             let (keys, values) = (&mut keys[cache.clone()], &mut values[cache]);
+            let (keys, values) = (&mut keys[..(pos + 1) * HEAD_DIM], values);
             let here = pos * HEAD_DIM..(pos + 1) * HEAD_DIM;
-            norm_exact(x, layer.norms[0], xb);
-            multiply_exact(wq, xb, q);
-            multiply_exact(wk, xb, &mut keys[here.clone()]);
-            multiply_exact(wv, xb, &mut values[here.clone()]);
+            norm(x, layer.norms[0], xb);
+            multiply(&layer.wq, xb, q);
+            multiply(&layer.wk, xb, &mut keys[here.clone()]);
+            multiply(&layer.wv, xb, &mut values[here.clone()]);
             rotate(STYLE, pos, &mut keys[here.clone()]);
             hold(&mut keys[here.clone()]);
             hold(&mut values[here]);
             for query in q.chunks_exact_mut(HEAD_DIM) {
                 rotate(STYLE, pos, query);
-                attend_exact(query, &keys[..(pos + 1) * HEAD_DIM], values);
+                query.iter_mut().for_each(|q| *q *= f64::from(QUERY_SCALE));
+                exact::attend(query, keys, values);
             }
-            multiply_exact(wo, q, y);
+            multiply(&layer.wo, q, y);
             x.iter_mut().zip(y.iter()).for_each(|(x, y)| *x += y);
 
-            norm_exact(x, layer.norms[1], xb);
-            multiply_exact(w_gate, xb, gate);
-            multiply_exact(w_up, xb, up);
-            gate.iter_mut()
-                .zip(up.iter())
-                .for_each(|(g, &u)| *g = swiglu_exact(*g, u));
-            multiply_exact(w_down, gate, y);
+            norm(x, layer.norms[1], xb);
+            multiply(&layer.w_gate, xb, gate);
+            multiply(&layer.w_up, xb, up);
+            for (gate, &up) in gate.iter_mut().zip(up.iter()) {
+                *gate = exact::swiglu(*gate, up);
+            }
+            multiply(&layer.w_down, gate, y);
             x.iter_mut().zip(y.iter()).for_each(|(x, y)| *x += y);
         }
     }
     Ok(())
 }
 
-fn norm_exact(x: &[f64], weight: &[F32x4], out: &mut [f64]) {
+/// RMSNorm in f64.
+fn norm(x: &[f64], weight: &[F32x4], out: &mut [f64]) {
     let scale = rms_scale(x.iter().copied());
-    for ((out, &x), &w) in out.iter_mut().zip(x).zip(flat(weight)) {
-        *out = x * scale * f64::from(w);
-    }
-}
-
-fn multiply_exact(weights: &[F32x4], x: &[f64], out: &mut [f64]) {
-    for (out, row) in out.iter_mut().zip(flat(weights).chunks_exact(x.len())) {
-        *out = row.iter().zip(x).map(|(&w, &x)| f64::from(w) * x).sum();
-    }
-}
-
-/// Replaces a query by what it gets.
-fn attend_exact(query: &mut [f64], keys: &[f64], values: &[f64]) {
-    let mut weights = [0.0; TOKENS];
-    for (weight, key) in weights.iter_mut().zip(keys.chunks_exact(HEAD_DIM)) {
-        let score: f64 = query.iter().zip(key).map(|(q, k)| q * k).sum();
-        *weight = libm::exp(score * 0.125);
-    }
-    let total: f64 = weights.iter().sum();
-    for (d, out) in query.iter_mut().enumerate() {
-        let sum: f64 = weights
-            .iter()
-            .zip(values.chunks_exact(HEAD_DIM))
-            .map(|(w, value)| w * value[d])
-            .sum();
-        *out = sum / total;
+    for ((out, &x), w) in out.iter_mut().zip(x).zip(exact(weight)) {
+        *out = x * scale * w;
     }
 }

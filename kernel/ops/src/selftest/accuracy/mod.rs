@@ -5,35 +5,17 @@
 
 mod attention;
 mod composed;
+mod exact;
 mod products;
 mod vectors;
 
+use super::Outcome;
 use super::random::Random;
-use crate::arena::{Line, OutOfMemory};
+use crate::arena::{Arena, Line, OutOfMemory};
 use crate::lanes::{F32x4, flat};
 
 /// Memory that [`run`] needs.
 pub const BYTES: usize = 16 << 20;
-
-/// What one check came to.
-#[derive(Clone, Copy, Debug, PartialEq)]
-pub struct Accuracy {
-    /// What was computed.
-    pub check: &'static str,
-    /// How many values were compared.
-    pub values: usize,
-    /// The largest error; not finite if a value was not.
-    pub error: f64,
-    /// The largest error that is right.
-    pub limit: f64,
-}
-
-impl Accuracy {
-    /// Whether the kernel is right.
-    pub fn is_right(&self) -> bool {
-        self.error <= self.limit && self.values > 0
-    }
-}
 
 /// Sees each check's result before it is compared, and may spoil it: how the self-test is tested.
 pub type Spoil<'a> = dyn FnMut(&'static str, &mut [F32x4]) + 'a;
@@ -45,53 +27,74 @@ pub type Spoil<'a> = dyn FnMut(&'static str, &mut [F32x4]) + 'a;
 pub fn run(
     memory: &mut [Line],
     spoil: &mut Spoil<'_>,
-    report: &mut dyn FnMut(Accuracy),
+    report: &mut dyn FnMut(Outcome),
 ) -> Result<(), OutOfMemory> {
-    products::run(memory, spoil, report)?;
-    vectors::run(memory, spoil, report)?;
-    attention::run(memory, spoil, report)?;
-    composed::run(memory, spoil, report)
+    let mut checks = Checks {
+        memory,
+        spoil,
+        report,
+    };
+    products::run(&mut checks)?;
+    vectors::run(&mut checks)?;
+    attention::run(&mut checks)?;
+    composed::run(&mut checks)
+}
+
+/// What all checks have in common.
+struct Checks<'c> {
+    memory: &'c mut [Line],
+    spoil: &'c mut Spoil<'c>,
+    report: &'c mut dyn FnMut(Outcome),
+}
+
+impl Checks<'_> {
+    /// Makes one check in all of the memory and reports it.
+    fn check(
+        &mut self,
+        name: &'static str,
+        limit: f64,
+        compare: impl FnOnce(&mut Arena<'_>, &mut Worst<'_>) -> Result<(), OutOfMemory>,
+    ) -> Result<(), OutOfMemory> {
+        let mut worst = Worst {
+            outcome: Outcome::new(name, limit),
+            magnitude: 0.0,
+            spoil: self.spoil,
+        };
+        compare(&mut Arena::new(self.memory), &mut worst)?;
+        worst.outcome.error /= worst.magnitude;
+        (self.report)(worst.outcome);
+        Ok(())
+    }
 }
 
 /// The largest error of results against exact ones, taken in piece by piece.
-struct Worst {
-    values: usize,
-    error: f64,
+struct Worst<'c> {
+    outcome: Outcome,
+    /// The largest of an exact result.
     magnitude: f64,
+    spoil: &'c mut Spoil<'c>,
 }
 
-impl Worst {
-    fn new() -> Self {
-        Worst {
-            values: 0,
-            error: 0.0,
-            magnitude: 0.0,
-        }
+impl Worst<'_> {
+    fn spoil(&mut self, got: &mut [F32x4]) {
+        (self.spoil)(self.outcome.check, got);
     }
 
     fn value(&mut self, got: f32, exact: f64) {
         let error = (f64::from(got) - exact).abs();
-        self.values += 1;
+        self.outcome.values += 1;
         // A NaN stays: nothing is greater than it.
-        if error > self.error || error.is_nan() {
-            self.error = error;
+        if error > self.outcome.error || error.is_nan() {
+            self.outcome.error = error;
         }
         self.magnitude = self.magnitude.max(exact.abs());
     }
 
-    fn lanes(&mut self, got: &[F32x4], exact: impl Iterator<Item = f64>) {
-        flat(got)
-            .iter()
-            .zip(exact)
-            .for_each(|(&got, exact)| self.value(got, exact));
-    }
-
-    fn report(self, check: &'static str, limit: f64) -> Accuracy {
-        Accuracy {
-            check,
-            values: self.values,
-            error: self.error / self.magnitude,
-            limit,
+    /// Spoils a whole result, and compares it.
+    fn lanes(&mut self, got: &mut [F32x4], exact: impl Iterator<Item = f64>) {
+        self.spoil(got);
+        for (&got, exact) in flat(got).iter().zip(exact) {
+            self.value(got, exact);
         }
     }
 }
@@ -106,20 +109,24 @@ mod tests {
     use super::*;
     use std::collections::BTreeSet;
 
-    fn all(spoil: &mut Spoil<'_>) -> Vec<Accuracy> {
+    fn is_right(outcome: &Outcome) -> bool {
+        outcome.error <= outcome.limit && outcome.values > 0
+    }
+
+    fn all(spoil: &mut Spoil<'_>) -> Vec<Outcome> {
         let mut memory = vec![Line::ZERO; BYTES / Line::BYTES];
         let mut seen = Vec::new();
-        run(&mut memory, spoil, &mut |accuracy| seen.push(accuracy)).unwrap();
+        run(&mut memory, spoil, &mut |outcome| seen.push(outcome)).unwrap();
         seen
     }
 
     #[test]
     fn every_kernel_is_right() {
         let seen = all(&mut |_, _| {});
-        for accuracy in &seen {
-            assert!(accuracy.is_right(), "{accuracy:?}");
+        for outcome in &seen {
+            assert!(is_right(outcome), "{outcome:?}");
         }
-        let checks: BTreeSet<_> = seen.iter().map(|accuracy| accuracy.check).collect();
+        let checks: BTreeSet<_> = seen.iter().map(|outcome| outcome.check).collect();
         assert_eq!(
             checks.len(),
             seen.len(),
@@ -130,14 +137,17 @@ mod tests {
 
     #[test]
     fn one_planted_error_in_any_kernel_fails_it() {
-        let checks: Vec<_> = all(&mut |_, _| {}).iter().map(|a| a.check).collect();
+        let checks: Vec<_> = all(&mut |_, _| {})
+            .iter()
+            .map(|outcome| outcome.check)
+            .collect();
         let mut planted = 0;
         // Each check spoils its own result only, so that one run can plant an error in every one.
-        for accuracy in all(&mut |_, result| {
+        for outcome in all(&mut |_, result| {
             let largest = flat(result).iter().fold(0.0f32, |a, b| a.max(b.abs()));
             result[result.len() / 2].0[1] += largest * 1e-2;
         }) {
-            assert!(!accuracy.is_right(), "{accuracy:?}");
+            assert!(!is_right(&outcome), "{outcome:?}");
             planted += 1;
         }
         assert_eq!(planted, checks.len());
@@ -145,8 +155,8 @@ mod tests {
 
     #[test]
     fn a_result_that_is_no_number_fails() {
-        for accuracy in all(&mut |_, result| result[0].0[0] = f32::NAN) {
-            assert!(!accuracy.is_right(), "{accuracy:?}");
+        for outcome in all(&mut |_, result| result[0].0[0] = f32::NAN) {
+            assert!(!is_right(&outcome), "{outcome:?}");
         }
     }
 }
