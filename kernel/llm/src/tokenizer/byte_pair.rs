@@ -1,25 +1,22 @@
 //! Byte-level BPE: pairs of neighbours merge, lowest rank first.
 //!
-//! Merges are held by the ids of their halves, 12 bytes each, and found by a hash of the two. A
-//! piece is a linked list of symbols and a heap of the merges that are possible now, so that a
-//! piece of n bytes costs n log n, however long it is.
+//! Merges are held by the ids of their halves, 12 bytes each, and found by a hash of the two.
 //!
 //! Resources: Sennrich et al. 2016, arXiv:1508.07909.
 
-use alloc::collections::BinaryHeap;
 use alloc::vec::Vec;
-use core::cmp::Reverse;
 
-use super::index::{Index, hash_pair};
+use super::index::{Index, hash_pair, room_for};
 use super::vocabulary::Vocabulary;
+use super::word::Word;
 use super::{Error, TokenId};
 
 /// Two neighbours and what they become. Its rank is its place in the table.
 #[derive(Clone, Copy, Debug)]
 struct Merge {
-    left: u32,
-    right: u32,
-    merged: u32,
+    left: TokenId,
+    right: TokenId,
+    merged: TokenId,
 }
 
 /// The merges of a tokenizer.
@@ -40,18 +37,10 @@ impl Merges {
         vocabulary: &Vocabulary,
         whole_pieces: bool,
     ) -> Result<Self, Error> {
-        let mut by_rank = Vec::new();
-        by_rank
-            .try_reserve_exact(n)
-            .map_err(|_| Error::OutOfMemory {
-                bytes: n * size_of::<Merge>(),
-            })?;
-        let by_pair = Index::with_room_for(n)?;
-        let byte_tokens = core::array::from_fn(|byte| vocabulary.find(&[byte as u8]));
         Ok(Merges {
-            by_rank,
-            by_pair,
-            byte_tokens,
+            by_rank: room_for(n)?,
+            by_pair: Index::with_room_for(n)?,
+            byte_tokens: core::array::from_fn(|byte| vocabulary.find(&[byte as u8])),
             whole_pieces,
         })
     }
@@ -60,24 +49,24 @@ impl Merges {
     pub(super) fn push(&mut self, left: TokenId, right: TokenId, merged: TokenId) {
         let rank = self.by_rank.len() as u32;
         self.by_rank.push(Merge {
-            left: left.0,
-            right: right.0,
-            merged: merged.0,
+            left,
+            right,
+            merged,
         });
         let by_rank = &self.by_rank;
-        self.by_pair
-            .insert(hash_pair(left.0, right.0), rank, |other| {
-                let other = by_rank[other as usize];
-                (other.left, other.right) == (left.0, right.0)
-            });
+        self.by_pair.insert(hash_pair(left, right), rank, |other| {
+            let other = by_rank[other as usize];
+            (other.left, other.right) == (left, right)
+        });
     }
 
-    /// Rank of the merge of two neighbours.
-    fn rank(&self, left: u32, right: u32) -> Option<u32> {
-        self.by_pair.find(hash_pair(left, right), |rank| {
+    /// Rank of the merge of two neighbours, and what they become.
+    fn find(&self, left: TokenId, right: TokenId) -> Option<(u32, TokenId)> {
+        let rank = self.by_pair.find(hash_pair(left, right), |rank| {
             let merge = self.by_rank[rank as usize];
             (merge.left, merge.right) == (left, right)
-        })
+        })?;
+        Some((rank, self.by_rank[rank as usize].merged))
     }
 
     /// Appends the ids of one piece. `word` is scratch, to be reused from piece to piece.
@@ -96,110 +85,11 @@ impl Merges {
             ids.push(id);
             return;
         }
-        word.start(
-            piece
-                .iter()
-                .filter_map(|&byte| self.byte_tokens[usize::from(byte)]),
-        );
-        for left in 0..word.symbols.len().saturating_sub(1) {
-            self.propose(word, left as u32);
-        }
-        while let Some(Reverse((rank, left))) = word.possible.pop() {
-            let merge = self.by_rank[rank as usize];
-            if word.pair(left) != Some((merge.left, merge.right)) {
-                continue;
-            }
-            word.merge(left, merge.merged);
-            let before = word.symbols[left as usize].prev;
-            if before != NONE {
-                self.propose(word, before);
-            }
-            self.propose(word, left);
-        }
-        ids.extend(word.ids());
-    }
-
-    /// Notes the merge of the symbol at `left` with the one after it, if there is one.
-    fn propose(&self, word: &mut Word, left: u32) {
-        if let Some((first, second)) = word.pair(left)
-            && let Some(rank) = self.rank(first, second)
-        {
-            word.possible.push(Reverse((rank, left)));
-        }
-    }
-
-    pub(super) fn heap_bytes(&self) -> usize {
-        self.by_rank.capacity() * size_of::<Merge>() + self.by_pair.heap_bytes()
-    }
-}
-
-/// No symbol on this side.
-const NONE: u32 = u32::MAX;
-/// A symbol that was merged into the one before it.
-const GONE: u32 = u32::MAX;
-
-#[derive(Clone, Copy, Debug)]
-struct Symbol {
-    id: u32,
-    prev: u32,
-    next: u32,
-}
-
-/// A piece while its symbols merge.
-#[derive(Debug, Default)]
-pub(super) struct Word {
-    symbols: Vec<Symbol>,
-    /// Rank and place of merges that were possible when they were noted: lowest rank first, then
-    /// leftmost.
-    possible: BinaryHeap<Reverse<(u32, u32)>>,
-}
-
-impl Word {
-    fn start(&mut self, ids: impl Iterator<Item = TokenId>) {
-        self.symbols.clear();
-        self.possible.clear();
-        for id in ids {
-            let place = self.symbols.len() as u32;
-            let prev = place.checked_sub(1).unwrap_or(NONE);
-            self.symbols.push(Symbol {
-                id: id.0,
-                prev,
-                next: place + 1,
-            });
-        }
-        if let Some(last) = self.symbols.last_mut() {
-            last.next = NONE;
-        }
-    }
-
-    /// Ids of the symbol at `left` and of the one after it, if both are there.
-    fn pair(&self, left: u32) -> Option<(u32, u32)> {
-        let first = self.symbols[left as usize];
-        if first.id == GONE || first.next == NONE {
-            return None;
-        }
-        Some((first.id, self.symbols[first.next as usize].id))
-    }
-
-    /// Makes the symbol at `left` and the one after it into one.
-    fn merge(&mut self, left: u32, merged: u32) {
-        let right = self.symbols[left as usize].next;
-        let after = self.symbols[right as usize].next;
-        self.symbols[right as usize].id = GONE;
-        self.symbols[left as usize] = Symbol {
-            id: merged,
-            next: after,
-            ..self.symbols[left as usize]
-        };
-        if after != NONE {
-            self.symbols[after as usize].prev = left;
-        }
-    }
-
-    fn ids(&self) -> impl Iterator<Item = TokenId> {
-        self.symbols
+        let bytes = piece
             .iter()
-            .filter(|symbol| symbol.id != GONE)
-            .map(|symbol| TokenId(symbol.id))
+            .map(|&byte| self.byte_tokens[usize::from(byte)]);
+        let known = bytes.filter(Option::is_some);
+        let merged = word.merge(known, piece.len(), |left, right| self.find(left, right));
+        ids.extend(merged.filter_map(|(_, id)| id));
     }
 }

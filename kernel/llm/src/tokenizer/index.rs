@@ -5,7 +5,7 @@
 
 use alloc::vec::Vec;
 
-use super::Error;
+use super::{Error, TokenId};
 
 const EMPTY: u32 = u32::MAX;
 
@@ -19,10 +19,7 @@ impl Index {
     /// An index for up to `n` entries.
     pub(super) fn with_room_for(n: usize) -> Result<Self, Error> {
         let n_slots = (n.max(1) * 2).next_power_of_two();
-        let mut slots = Vec::new();
-        slots
-            .try_reserve_exact(n_slots)
-            .map_err(|_| Error::OutOfMemory { bytes: n_slots * 4 })?;
+        let mut slots = room_for(n_slots)?;
         slots.resize(n_slots, EMPTY);
         Ok(Index { slots })
     }
@@ -51,10 +48,15 @@ impl Index {
         }
         slot
     }
+}
 
-    pub(super) fn heap_bytes(&self) -> usize {
-        self.slots.capacity() * size_of::<u32>()
-    }
+/// A vector with room for `n` elements.
+pub(super) fn room_for<T>(n: usize) -> Result<Vec<T>, Error> {
+    let bytes = n.saturating_mul(size_of::<T>());
+    let mut room = Vec::new();
+    let reserved = room.try_reserve_exact(n);
+    reserved.map_err(|_| Error::OutOfMemory { bytes })?;
+    Ok(room)
 }
 
 /// Odd and without pattern: the fraction of the golden ratio in 64 bits.
@@ -80,6 +82,6 @@ pub(super) fn hash_bytes(bytes: &[u8]) -> u64 {
 }
 
 /// Hash of an ordered pair of ids.
-pub(super) fn hash_pair(left: u32, right: u32) -> u64 {
-    mix(0, u64::from(left) << 32 | u64::from(right)).wrapping_mul(MULTIPLIER)
+pub(super) fn hash_pair(left: TokenId, right: TokenId) -> u64 {
+    mix(0, u64::from(left.0) << 32 | u64::from(right.0)).wrapping_mul(MULTIPLIER)
 }

@@ -1,16 +1,17 @@
 //! A tokenizer's tables from a file's metadata.
 
+use alloc::collections::BTreeSet;
 use alloc::string::ToString;
 use alloc::vec::Vec;
 
 use super::byte_pair::Merges;
+use super::index::room_for;
 use super::pretokenize::PreTokenizer;
 use super::sentence_piece::{SentencePiece, VISIBLE_SPACE};
 use super::special::Specials;
-use super::unicode::Normalization;
 use super::vocabulary::Vocabulary;
-use super::{Algorithm, Error, NamedIds, TokenId, TokenKind, Tokenizer, byte_level};
-use crate::gguf::{Array, Gguf, Strings, Value};
+use super::{Algorithm, Error, TokenId, TokenKind, Tokenizer, byte_level};
+use crate::gguf::{Array, Gguf, Value};
 
 const TOKENS: &str = "tokenizer.ggml.tokens";
 const KINDS: &str = "tokenizer.ggml.token_type";
@@ -46,25 +47,33 @@ impl Tokenizer {
             }
         };
         let specials = Specials::of(&vocabulary);
-        let mut ids = named_ids(gguf, &vocabulary)?;
-        ids.add_bos = match gguf.optional_bool("tokenizer.ggml.add_bos_token")? {
-            Some(add) => add,
-            None => adds_bos_by_custom(&algorithm),
+        let id = |key: &'static str| match gguf.optional_u32(key)? {
+            Some(id) if id as usize >= vocabulary.len() => Err(Error::IdOutOfRange {
+                key,
+                id,
+                vocab_size: vocabulary.len(),
+            }),
+            id => Ok(id.map(TokenId)),
         };
-        ids.add_eos = gguf
-            .optional_bool("tokenizer.ggml.add_eos_token")?
-            .unwrap_or(false);
-        let by_name = END_NAMES
+        let eos = id("tokenizer.ggml.eos_token_id")?;
+        let eot = id("tokenizer.ggml.eot_token_id")?;
+        let eom = id("tokenizer.ggml.eom_token_id")?;
+        let named = END_NAMES
             .iter()
-            .filter_map(|name| specials.by_name(&vocabulary, name.as_bytes()));
-        ids.end_of_generation.extend(by_name);
-        ids.end_of_generation.sort_unstable();
-        ids.end_of_generation.dedup();
+            .map(|name| specials.by_name(&vocabulary, name.as_bytes()));
+        let ends = named.chain([eos, eot, eom]).flatten();
+        let end_of_generation = BTreeSet::from_iter(ends).into_iter().collect();
         Ok(Tokenizer {
+            bos: id("tokenizer.ggml.bos_token_id")?,
+            eos,
+            unknown: id("tokenizer.ggml.unknown_token_id")?,
+            end_of_generation,
+            add_bos: gguf
+                .optional_bool("tokenizer.ggml.add_bos_token")?
+                .unwrap_or_else(|| adds_bos_by_custom(&algorithm)),
             vocabulary,
             algorithm,
             specials,
-            ids,
         })
     }
 }
@@ -81,30 +90,6 @@ fn adds_bos_by_custom(algorithm: &Algorithm) -> bool {
     )
 }
 
-fn named_ids(gguf: &Gguf<'_>, vocabulary: &Vocabulary) -> Result<NamedIds, Error> {
-    let id = |key: &'static str| match gguf.optional_u32(key)? {
-        Some(id) if id as usize >= vocabulary.len() => Err(Error::IdOutOfRange {
-            key,
-            id,
-            vocab_size: vocabulary.len(),
-        }),
-        id => Ok(id.map(TokenId)),
-    };
-    let eos = id("tokenizer.ggml.eos_token_id")?;
-    let ends = [
-        eos,
-        id("tokenizer.ggml.eot_token_id")?,
-        id("tokenizer.ggml.eom_token_id")?,
-    ];
-    Ok(NamedIds {
-        bos: id("tokenizer.ggml.bos_token_id")?,
-        eos,
-        unknown: id("tokenizer.ggml.unknown_token_id")?,
-        end_of_generation: ends.into_iter().flatten().collect(),
-        ..NamedIds::default()
-    })
-}
-
 fn byte_pair(gguf: &Gguf<'_>) -> Result<(Vocabulary, Algorithm), Error> {
     let pre = match gguf.optional_str("tokenizer.ggml.pre")? {
         Some(name) => {
@@ -116,32 +101,25 @@ fn byte_pair(gguf: &Gguf<'_>) -> Result<(Vocabulary, Algorithm), Error> {
         None if gguf.optional_str("general.architecture")? == Some("qwen2") => PreTokenizer::Qwen2,
         None => PreTokenizer::Default,
     };
-    let normalization = match pre {
-        PreTokenizer::Qwen2 => Normalization::Nfc,
-        _ => Normalization::None,
-    };
     let vocabulary = vocabulary(gguf, |kind, text, out| {
         let is_mark = matches!(kind, TokenKind::Control | TokenKind::UserDefined);
         if is_mark || !byte_level::decode_into(text, out) {
             out.extend_from_slice(text);
         }
     })?;
-    let (lines, n) = strings(gguf.array(MERGES)?, MERGES)?;
-    let mut merges = Merges::with_room_for(n, &vocabulary, pre == PreTokenizer::Llama3)?;
+    let lines = gguf.array(MERGES)?;
+    let strings = lines
+        .strings()
+        .ok_or_else(|| wrong_elements(MERGES, &lines))?;
+    let whole_pieces = pre == PreTokenizer::Llama3;
+    let mut merges = Merges::with_room_for(lines.len(), &vocabulary, whole_pieces)?;
     let mut both = Vec::new();
-    for line in lines {
+    for line in strings {
         if let Some((left, right, merged)) = parse_merge(&vocabulary, line, &mut both) {
             merges.push(left, right, merged);
         }
     }
-    Ok((
-        vocabulary,
-        Algorithm::BytePair {
-            merges,
-            pre,
-            normalization,
-        },
-    ))
+    Ok((vocabulary, Algorithm::BytePair { merges, pre }))
 }
 
 /// The ids of a merge `left right`. `None` when a part is no token: such a merge can never apply.
@@ -153,13 +131,9 @@ fn parse_merge(
     // The space of the text is written Ġ, so that this is the only one.
     let space = line.iter().position(|&byte| byte == b' ')?;
     both.clear();
-    if !byte_level::decode_into(&line[..space], both) {
-        return None;
-    }
+    byte_level::decode_into(&line[..space], both).then_some(())?;
     let left_len = both.len();
-    if !byte_level::decode_into(&line[space + 1..], both) {
-        return None;
-    }
+    byte_level::decode_into(&line[space + 1..], both).then_some(())?;
     let left = vocabulary.find(&both[..left_len])?;
     let right = vocabulary.find(&both[left_len..])?;
     Some((left, right, vocabulary.find(both)?))
@@ -180,29 +154,19 @@ fn sentence_piece(gguf: &Gguf<'_>) -> Result<(Vocabulary, Algorithm), Error> {
         id += 1;
     })?;
     let array = gguf.array(SCORES)?;
-    let numbers = array.numbers();
-    let wrong = Error::WrongElements {
-        key: SCORES,
-        found: array.element_type().name(),
-    };
-    let numbers = numbers.ok_or(wrong.clone())?;
-    check_len(SCORES, vocabulary.len(), array.len())?;
-    let mut scores = Vec::new();
-    scores
-        .try_reserve_exact(array.len())
-        .map_err(|_| Error::OutOfMemory {
-            bytes: array.len() * size_of::<f32>(),
-        })?;
-    for number in numbers {
+    let mut scores = room_for(array.len())?;
+    for number in numbers(SCORES, &array, vocabulary.len())? {
         let Value::F32(score) = number else {
-            return Err(wrong);
+            return Err(wrong_elements(SCORES, &array));
         };
         scores.push(score);
     }
-    let add_space = gguf
-        .optional_bool("tokenizer.ggml.add_space_prefix")?
-        .unwrap_or(true);
-    let pieces = SentencePiece::new(scores, byte_tokens, add_space);
+    let adds_space = gguf.optional_bool("tokenizer.ggml.add_space_prefix")?;
+    let pieces = SentencePiece {
+        scores,
+        byte_tokens,
+        adds_space: adds_space.unwrap_or(true),
+    };
     Ok((vocabulary, Algorithm::SentencePiece(pieces)))
 }
 
@@ -237,21 +201,15 @@ fn vocabulary(
     mut write: impl FnMut(TokenKind, &[u8], &mut Vec<u8>),
 ) -> Result<Vocabulary, Error> {
     let array = gguf.array(TOKENS)?;
-    let (tokens, n) = strings(array, TOKENS)?;
+    let tokens = array
+        .strings()
+        .ok_or_else(|| wrong_elements(TOKENS, &array))?;
+    let n = array.len();
     if n == 0 {
         return Err(Error::EmptyVocabulary);
     }
     let kinds = gguf.optional_array(KINDS)?;
-    if let Some(kinds) = kinds {
-        check_len(KINDS, n, kinds.len())?;
-    }
-    let mut kinds = match kinds {
-        None => None,
-        Some(kinds) => Some(kinds.numbers().ok_or(Error::WrongElements {
-            key: KINDS,
-            found: kinds.element_type().name(),
-        })?),
-    };
+    let mut kinds = kinds.map(|kinds| numbers(KINDS, &kinds, n)).transpose()?;
     let mut vocabulary = Vocabulary::with_room_for(n, array.len_bytes() - n * size_of::<u64>())?;
     for (token, text) in tokens.enumerate() {
         let kind = match kinds.as_mut().and_then(Iterator::next) {
@@ -277,23 +235,26 @@ fn kind_of(token: usize, number: &Value<'_>) -> Result<TokenKind, Error> {
     TokenKind::from_id(id).ok_or(Error::UnknownKind { token, id })
 }
 
-fn strings<'a>(array: Array<'a>, key: &'static str) -> Result<(Strings<'a>, usize), Error> {
-    let strings = array.strings();
-    let strings = strings.ok_or(Error::WrongElements {
-        key,
-        found: array.element_type().name(),
-    })?;
-    Ok((strings, array.len()))
+/// The numbers of an array that has one per token.
+fn numbers<'g>(
+    key: &'static str,
+    array: &Array<'g>,
+    n_tokens: usize,
+) -> Result<impl Iterator<Item = Value<'g>> + use<'g>, Error> {
+    let numbers = array.numbers().ok_or_else(|| wrong_elements(key, array))?;
+    if array.len() != n_tokens {
+        return Err(Error::WrongLength {
+            key,
+            expected: n_tokens,
+            found: array.len(),
+        });
+    }
+    Ok(numbers)
 }
 
-fn check_len(key: &'static str, expected: usize, found: usize) -> Result<(), Error> {
-    if expected == found {
-        Ok(())
-    } else {
-        Err(Error::WrongLength {
-            key,
-            expected,
-            found,
-        })
+fn wrong_elements(key: &'static str, array: &Array<'_>) -> Error {
+    Error::WrongElements {
+        key,
+        found: array.element_type().name(),
     }
 }

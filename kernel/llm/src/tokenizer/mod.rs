@@ -14,6 +14,7 @@ mod special;
 mod token;
 mod unicode;
 mod vocabulary;
+mod word;
 
 use alloc::vec::Vec;
 
@@ -23,8 +24,8 @@ use pretokenize::PreTokenizer;
 use sentence_piece::SentencePiece;
 use special::Specials;
 pub use token::{TokenId, TokenKind};
-use unicode::Normalization;
 use vocabulary::Vocabulary;
+use word::Word;
 
 /// A model's tokenizer. It owns what it needs; the file's header can go.
 #[derive(Debug)]
@@ -32,31 +33,20 @@ pub struct Tokenizer {
     vocabulary: Vocabulary,
     algorithm: Algorithm,
     specials: Specials,
-    ids: NamedIds,
-}
-
-#[derive(Debug)]
-enum Algorithm {
-    /// `tokenizer.ggml.model` is `gpt2`.
-    BytePair {
-        merges: Merges,
-        pre: PreTokenizer,
-        normalization: Normalization,
-    },
-    /// `tokenizer.ggml.model` is `llama`.
-    SentencePiece(SentencePiece),
-}
-
-/// Ids that the file names by their role.
-#[derive(Debug, Default)]
-struct NamedIds {
     bos: Option<TokenId>,
     eos: Option<TokenId>,
     unknown: Option<TokenId>,
     /// Every id that ends an answer, ascending.
     end_of_generation: Vec<TokenId>,
     add_bos: bool,
-    add_eos: bool,
+}
+
+#[derive(Debug)]
+enum Algorithm {
+    /// `tokenizer.ggml.model` is `gpt2`.
+    BytePair { merges: Merges, pre: PreTokenizer },
+    /// `tokenizer.ggml.model` is `llama`.
+    SentencePiece(SentencePiece),
 }
 
 impl Tokenizer {
@@ -74,14 +64,12 @@ impl Tokenizer {
     /// As [`Tokenizer::encode`], appended to `ids`.
     pub fn encode_into(&self, text: &str, parse_special: bool, ids: &mut Vec<TokenId>) {
         let mut rest = text;
-        while !rest.is_empty() {
-            let next = self.specials.find(&self.vocabulary, rest, parse_special);
-            let text_end = next.map_or(rest.len(), |found| found.start);
-            self.encode_text(&rest[..text_end], ids);
-            let Some(found) = next else { break };
-            ids.push(found.id);
+        while let Some((id, found)) = self.specials.find(&self.vocabulary, rest, parse_special) {
+            self.encode_text(&rest[..found.start], ids);
+            ids.push(id);
             rest = &rest[found.end..];
         }
+        self.encode_text(rest, ids);
     }
 
     /// What [`Tokenizer::encode`] may take of the heap at its peak, in bytes: an estimate from above.
@@ -116,19 +104,15 @@ impl Tokenizer {
             return;
         }
         match &self.algorithm {
-            Algorithm::BytePair {
-                merges,
-                pre,
-                normalization,
-            } => {
-                let text = normalization.apply(text);
-                let mut word = byte_pair::Word::default();
+            Algorithm::BytePair { merges, pre } => {
+                let text = pre.normalize(text);
+                let mut word = Word::default();
                 pre.for_each_piece(&text, &mut |piece| {
                     merges.encode_piece(&self.vocabulary, piece.as_bytes(), &mut word, ids);
                 });
             }
             Algorithm::SentencePiece(pieces) => {
-                pieces.encode(&self.vocabulary, self.ids.unknown, text, ids);
+                pieces.encode(&self.vocabulary, self.unknown, text, ids);
             }
         }
     }
@@ -136,16 +120,14 @@ impl Tokenizer {
     /// The bytes that a token stands for: not always whole characters. A control token gives its
     /// name; an id outside the vocabulary gives nothing.
     pub fn decode_bytes(&self, id: TokenId) -> &[u8] {
-        self.vocabulary.bytes(id).unwrap_or_default()
+        self.vocabulary.bytes(id)
     }
 
     /// The bytes of a whole sequence. SentencePiece's leading space is taken off again, so that
     /// decoding what was encoded gives the text back.
     pub fn decode(&self, ids: &[TokenId]) -> Vec<u8> {
-        let mut bytes = Vec::new();
-        for &id in ids {
-            bytes.extend_from_slice(self.decode_bytes(id));
-        }
+        let each = ids.iter().flat_map(|id| self.decode_bytes(*id));
+        let mut bytes: Vec<u8> = each.copied().collect();
         if self.has_leading_space() && bytes.first() == Some(&b' ') {
             bytes.remove(0);
         }
@@ -155,7 +137,7 @@ impl Tokenizer {
     /// Whether encoding puts a space before the text (SentencePiece's rule), so that the first
     /// space of a decoded text is not the writer's.
     pub fn has_leading_space(&self) -> bool {
-        matches!(&self.algorithm, Algorithm::SentencePiece(pieces) if pieces.adds_space())
+        matches!(&self.algorithm, Algorithm::SentencePiece(pieces) if pieces.adds_space)
     }
 
     /// Number of tokens.
@@ -180,32 +162,27 @@ impl Tokenizer {
 
     /// The beginning-of-sequence token, if the file names one.
     pub fn bos(&self) -> Option<TokenId> {
-        self.ids.bos
+        self.bos
     }
 
     /// The end-of-sequence token, if the file names one.
     pub fn eos(&self) -> Option<TokenId> {
-        self.ids.eos
+        self.eos
     }
 
     /// Whether a sequence starts with [`Tokenizer::bos`] (`tokenizer.ggml.add_bos_token`).
     pub fn add_bos(&self) -> bool {
-        self.ids.add_bos && self.ids.bos.is_some()
-    }
-
-    /// Whether a complete document ends with [`Tokenizer::eos`]; a prompt never does.
-    pub fn add_eos(&self) -> bool {
-        self.ids.add_eos && self.ids.eos.is_some()
+        self.add_bos && self.bos.is_some()
     }
 
     /// Every token that ends an answer, ascending.
     pub fn eog_ids(&self) -> &[TokenId] {
-        &self.ids.end_of_generation
+        &self.end_of_generation
     }
 
     /// Whether the token ends an answer.
     pub fn is_eog(&self, id: TokenId) -> bool {
-        self.ids.end_of_generation.binary_search(&id).is_ok()
+        self.end_of_generation.binary_search(&id).is_ok()
     }
 
     /// The kind of tokenizer and of splitting, for people: `gpt2/smollm`, `llama`.
@@ -214,14 +191,5 @@ impl Tokenizer {
             Algorithm::BytePair { pre, .. } => pre.description(),
             Algorithm::SentencePiece(_) => "llama",
         }
-    }
-
-    /// Bytes of heap that the tables take.
-    pub fn heap_bytes(&self) -> usize {
-        self.vocabulary.heap_bytes()
-            + match &self.algorithm {
-                Algorithm::BytePair { merges, .. } => merges.heap_bytes(),
-                Algorithm::SentencePiece(pieces) => pieces.heap_bytes(),
-            }
     }
 }

@@ -8,7 +8,9 @@
 //! Resources: the `pre_tokenizer` of the models' published `tokenizer.json`; for `default`, ggml
 //! `src/llama-vocab.cpp`.
 
-use super::unicode::{Class, class, is_punctuation};
+use alloc::borrow::Cow;
+
+use super::unicode::{Class, class, is_punctuation, nfc};
 
 /// Names for messages; aliases of other models with the same pattern are accepted too.
 pub(super) const SUPPORTED: &str = "smollm, qwen2, llama-bpe, gpt-2, default";
@@ -56,6 +58,14 @@ impl PreTokenizer {
         }
     }
 
+    /// The text that is cut instead of `text`.
+    pub(super) fn normalize(self, text: &str) -> Cow<'_, str> {
+        match self {
+            PreTokenizer::Qwen2 => nfc(text),
+            _ => Cow::Borrowed(text),
+        }
+    }
+
     /// Calls `f` with each piece of `text` in order; together they are the text.
     pub(super) fn for_each_piece(self, text: &str, f: &mut dyn FnMut(&str)) {
         match self {
@@ -64,20 +74,20 @@ impl PreTokenizer {
                 cut(
                     text,
                     number_or_not,
-                    &mut |part| match part.chars().next().map(class) {
-                        Some(Class::Number) => f(part),
-                        _ => cut(part, gpt2, f),
+                    &mut |part| match part.starts_with(is_number) {
+                        true => f(part),
+                        false => cut(part, gpt2, f),
                     },
                 );
             }
             PreTokenizer::Qwen2 => cut(text, |rest| llama3(rest, 1), f),
             PreTokenizer::Llama3 => cut(text, |rest| llama3(rest, 3), f),
             PreTokenizer::Default => {
-                cut(text, punctuation_or_not, &mut |part| {
+                let by_marks = |rest: &str| run_or_not(rest, is_mark);
+                let by_numbers = |rest: &str| run_or_not(rest, is_number);
+                cut(text, by_marks, &mut |part| {
                     cut(part, gpt2, &mut |piece| {
-                        cut(piece, number_run_or_not, &mut |run| {
-                            cut(run, ascii_digits, f)
-                        });
+                        cut(piece, by_numbers, &mut |run| cut(run, ascii_digits, f));
                     });
                 });
             }
@@ -131,10 +141,7 @@ fn llama3(rest: &str, max_digits: usize) -> usize {
         }
     }
     if of_first == Class::Number {
-        let numbers = rest
-            .chars()
-            .take(max_digits)
-            .take_while(|&c| class(c) == Class::Number);
+        let numbers = rest.chars().take(max_digits).take_while(|&c| is_number(c));
         return numbers.map(char::len_utf8).sum();
     }
     let body = rest.strip_prefix(' ').unwrap_or(rest);
@@ -189,32 +196,26 @@ fn run_len(text: &str, wanted: impl Fn(char) -> bool) -> usize {
 /// One number character, or everything up to the next one.
 fn number_or_not(rest: &str) -> usize {
     match rest.chars().next() {
-        Some(c) if class(c) == Class::Number => c.len_utf8(),
-        _ => run_len(rest, |c| class(c) != Class::Number),
+        Some(c) if is_number(c) => c.len_utf8(),
+        _ => run_len(rest, |c| !is_number(c)),
     }
 }
 
-/// All number characters, or everything up to the next one.
-fn number_run_or_not(rest: &str) -> usize {
-    let is_number = |c| class(c) == Class::Number;
-    let numbers = run_len(rest, is_number);
-    if numbers > 0 {
-        numbers
-    } else {
-        run_len(rest, |c| !is_number(c))
+/// All characters that are `wanted`, or everything up to the next one.
+fn run_or_not(rest: &str, wanted: fn(char) -> bool) -> usize {
+    match run_len(rest, wanted) {
+        0 => run_len(rest, |c| !wanted(c)),
+        len => len,
     }
 }
 
-/// `[\p{P}$+<=>^~|]+`, or everything up to the next such character.
-fn punctuation_or_not(rest: &str) -> usize {
-    let is_mark =
-        |c| matches!(c, '$' | '+' | '<' | '=' | '>' | '^' | '~' | '|') || is_punctuation(c);
-    let marks = run_len(rest, is_mark);
-    if marks > 0 {
-        marks
-    } else {
-        run_len(rest, |c| !is_mark(c))
-    }
+fn is_number(c: char) -> bool {
+    class(c) == Class::Number
+}
+
+/// `[\p{P}$+<=>^~|]`
+fn is_mark(c: char) -> bool {
+    matches!(c, '$' | '+' | '<' | '=' | '>' | '^' | '~' | '|') || is_punctuation(c)
 }
 
 /// `[0-9][0-9][0-9]`, or everything up to the next such triple.

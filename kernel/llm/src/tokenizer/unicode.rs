@@ -1,7 +1,6 @@
 //! The character classes of the splitting patterns, and NFC.
 
 use alloc::borrow::Cow;
-use alloc::string::String;
 
 use unicode_normalization::{IsNormalized, UnicodeNormalization, is_nfc_quick};
 use unicode_properties::{GeneralCategoryGroup, UnicodeGeneralCategory};
@@ -38,24 +37,12 @@ pub(super) fn is_punctuation(c: char) -> bool {
     c.general_category_group() == GeneralCategoryGroup::Punctuation
 }
 
-/// What happens to a text before it is split.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Normalization {
-    None,
-    /// Canonical composition: `e` + U+0301 becomes `é`.
-    Nfc,
-}
-
-impl Normalization {
-    pub(super) fn apply(self, text: &str) -> Cow<'_, str> {
-        match self {
-            Normalization::Nfc
-                if !text.is_ascii() && is_nfc_quick(text.chars()) != IsNormalized::Yes =>
-            {
-                Cow::Owned(text.nfc().collect::<String>())
-            }
-            _ => Cow::Borrowed(text),
-        }
+/// Canonical composition: `e` + U+0301 becomes `é`.
+pub(super) fn nfc(text: &str) -> Cow<'_, str> {
+    if text.is_ascii() || is_nfc_quick(text.chars()) == IsNormalized::Yes {
+        Cow::Borrowed(text)
+    } else {
+        Cow::Owned(text.nfc().collect())
     }
 }
 
@@ -89,8 +76,7 @@ mod tests {
 
     #[test]
     fn nfc_composes_and_copies_only_when_it_must() {
-        assert_eq!(Normalization::Nfc.apply("e\u{301}"), "é");
-        assert!(matches!(Normalization::Nfc.apply("é"), Cow::Borrowed(_)));
-        assert_eq!(Normalization::None.apply("e\u{301}"), "e\u{301}");
+        assert_eq!(nfc("e\u{301}"), "é");
+        assert!(matches!(nfc("é"), Cow::Borrowed(_)));
     }
 }

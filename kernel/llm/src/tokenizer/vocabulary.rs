@@ -2,7 +2,7 @@
 
 use alloc::vec::Vec;
 
-use super::index::{Index, hash_bytes};
+use super::index::{Index, hash_bytes, room_for};
 use super::{Error, TokenId, TokenKind};
 
 /// Tokens by id and by bytes.
@@ -21,19 +21,11 @@ pub(super) struct Vocabulary {
 impl Vocabulary {
     /// An empty vocabulary with room for `n_tokens` of `n_bytes` in all.
     pub(super) fn with_room_for(n_tokens: usize, n_bytes: usize) -> Result<Self, Error> {
-        let (mut bytes, mut ends, mut kinds) = (Vec::new(), Vec::new(), Vec::new());
-        let out_of_memory = |_| Error::OutOfMemory {
-            bytes: n_bytes + 5 * n_tokens,
-        };
-        bytes.try_reserve_exact(n_bytes).map_err(out_of_memory)?;
-        ends.try_reserve_exact(n_tokens).map_err(out_of_memory)?;
-        kinds.try_reserve_exact(n_tokens).map_err(out_of_memory)?;
-        let by_bytes = Index::with_room_for(n_tokens)?;
         Ok(Vocabulary {
-            bytes,
-            ends,
-            kinds,
-            by_bytes,
+            bytes: room_for(n_bytes)?,
+            ends: room_for(n_tokens)?,
+            kinds: room_for(n_tokens)?,
+            by_bytes: Index::with_room_for(n_tokens)?,
             max_token_bytes: 0,
         })
     }
@@ -58,8 +50,13 @@ impl Vocabulary {
         self.ends.len()
     }
 
-    pub(super) fn bytes(&self, id: TokenId) -> Option<&[u8]> {
-        (id.index() < self.len()).then(|| token(&self.bytes, &self.ends, id.0))
+    /// The bytes of token `id`; none outside the vocabulary.
+    pub(super) fn bytes(&self, id: TokenId) -> &[u8] {
+        if id.index() < self.len() {
+            token(&self.bytes, &self.ends, id.0)
+        } else {
+            &[]
+        }
     }
 
     pub(super) fn kind(&self, id: TokenId) -> Option<TokenKind> {
@@ -77,17 +74,8 @@ impl Vocabulary {
 
     /// Every token, in the order of the ids.
     pub(super) fn iter(&self) -> impl Iterator<Item = (TokenId, TokenKind, &[u8])> {
-        self.kinds.iter().enumerate().map(|(i, &kind)| {
-            let id = i as u32;
-            (TokenId(id), kind, token(&self.bytes, &self.ends, id))
-        })
-    }
-
-    pub(super) fn heap_bytes(&self) -> usize {
-        self.bytes.capacity()
-            + self.ends.capacity() * size_of::<u32>()
-            + self.kinds.capacity()
-            + self.by_bytes.heap_bytes()
+        let ids = (0..).map(TokenId).zip(&self.kinds);
+        ids.map(|(id, &kind)| (id, kind, self.bytes(id)))
     }
 }
 
