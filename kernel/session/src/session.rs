@@ -366,7 +366,7 @@ impl<'s, 'm, M: Machine> Session<'s, 'm, M> {
             }
             Op::Bench(bench) => {
                 let plan = bench.plan(machine.facts().emulated);
-                let kernels = self.kept.settings.kernels.name();
+                let kernels = self.kept.settings.kernels;
                 return experiment(ModelBench::new(plan, kernels, &mut self.lab())?);
             }
             Op::Kernels(kernels) => {
