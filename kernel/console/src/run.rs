@@ -164,7 +164,7 @@ impl<'b, B: Board> Console<'b, B> {
                     self.asker = Asker::Program(request.id.clone());
                     session.submit(request);
                 }
-                Err(Rejected { id, error }) => self.refuse(&id, Error::new(error.code(), error)),
+                Err(Rejected { id, error }) => self.refuse(&id, error.into()),
             },
             Input::Line(line) => match command::parse(&line) {
                 Ok(command::Line::Blank) => {}

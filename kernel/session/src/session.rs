@@ -253,8 +253,7 @@ impl<'s, 'm, M: Machine> Session<'s, 'm, M> {
     }
 
     fn begin(&mut self, op: Op) -> Result<Begun<'m, M>, Error<'static>> {
-        op.check()
-            .map_err(|error| Error::new(error.code(), error))?;
+        op.check()?;
         let machine = self.machine;
         let out = &mut self.kept.outbox;
         match op {
@@ -329,10 +328,7 @@ impl<'s, 'm, M: Machine> Session<'s, 'm, M> {
             }
             Op::Complete(complete, sampling, logits) => {
                 let model = self.model.as_ref().ok_or_else(no_model)?;
-                let prompt = complete
-                    .prompt()
-                    .map_err(|error| Error::new(error.code(), error))?;
-                let (prompt, is_chat) = match prompt {
+                let (prompt, is_chat) = match complete.prompt()? {
                     Prompt::Ids(ids) => (ids.iter().copied().map(TokenId).collect(), false),
                     Prompt::Raw { text, special } => (model.raw_prompt(text, special), false),
                     Prompt::Question(text) => {
@@ -393,9 +389,7 @@ impl<'s, 'm, M: Machine> Session<'s, 'm, M> {
         sampling: &Sampling,
         logits: Logits,
     ) -> Result<Begun<'m, M>, Error<'static>> {
-        let settings = sampling
-            .over(&self.kept.settings)
-            .map_err(|error| Error::new(error.code(), error))?;
+        let settings = sampling.over(&self.kept.settings)?;
         let plan = Plan {
             prompt,
             seed: 0,
