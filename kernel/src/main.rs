@@ -32,8 +32,6 @@ mod serial;
 #[cfg(target_os = "none")]
 mod shell;
 #[cfg(target_os = "none")]
-mod window;
-
 #[cfg(not(target_os = "none"))]
 fn main() {
     eprintln!("this is firmware: `cargo xtask run` builds and boots it");

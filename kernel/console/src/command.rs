@@ -35,109 +35,109 @@ pub enum Action {
     Ask(Op),
 }
 
-/// What a command takes, and what it makes of it.
-enum Takes {
-    Nothing(fn() -> Action),
-    Text(fn(&str) -> Action),
-    MaybeText(fn(Option<&str>) -> Action),
-    MaybeNumber(fn(Option<usize>) -> Action),
-}
+/// What is done with the words behind a command's name; `None` if they cannot be read.
+type Meaning = fn(&str) -> Option<Action>;
 
-/// Every command: as it is typed, what it does, and what it takes.
-const COMMANDS: &[(&str, &str, Takes)] = &[
-    ("/help", "this list", Takes::Nothing(|| Action::Help)),
-    (
-        "/info",
-        "firmware, board, memory and model",
-        Takes::Nothing(|| Action::Ask(Op::Info(Info {}))),
-    ),
-    (
-        "/reset",
-        "forgets the conversation",
-        Takes::Nothing(|| Action::Ask(Op::Reset(Reset {}))),
-    ),
+/// Every command: as it is typed (in brackets what may be left out), what it does, and what its words mean.
+const COMMANDS: &[(&str, &str, Meaning)] = &[
+    ("/help", "this list", |_| Some(Action::Help)),
+    ("/info", "firmware, board, memory and model", |_| {
+        ask(Op::Info(Info {}))
+    }),
+    ("/reset", "forgets the conversation", |_| {
+        ask(Op::Reset(Reset {}))
+    }),
     (
         "/system [TEXT]",
         "shows or sets the system prompt; `default` is the model's own",
-        Takes::MaybeText(|text| text.map_or(Action::ShowSystem, |text| set("system", text))),
+        |text| match text {
+            "" => Some(Action::ShowSystem),
+            text => Some(set("system", text)),
+        },
     ),
     (
         "/set [NAME [VALUE]]",
         "shows or changes settings",
-        Takes::MaybeText(|argument| {
-            match argument.map(|words| (words, words.split_once([' ', '=']))) {
-                None => Action::ShowSettings,
-                Some((key, None)) => Action::ShowSetting(key.to_string()),
-                Some((_, Some((key, value)))) => {
-                    set(key.trim(), value.trim().trim_start_matches('=').trim())
-                }
+        |words| match words.split_once([' ', '=']) {
+            None if words.is_empty() => Some(Action::ShowSettings),
+            None => Some(Action::ShowSetting(words.to_string())),
+            Some((key, value)) => {
+                let value = value.trim().trim_start_matches('=').trim();
+                Some(set(key.trim(), value))
             }
-        }),
+        },
     ),
-    (
-        "/models",
-        "the model files on the card",
-        Takes::Nothing(|| Action::Ask(Op::Models(Models {}))),
-    ),
+    ("/models", "the model files on the card", |_| {
+        ask(Op::Models(Models {}))
+    }),
     (
         "/load NAME",
         "loads a model file, by name or number",
-        Takes::Text(|name| Action::Ask(load(name))),
+        |name| ask(load(name)),
     ),
     (
         "/raw TEXT",
         "continues TEXT without the chat template",
-        Takes::Text(|text| {
+        |text| {
             let complete = Complete {
                 prompt: Some(text.to_string()),
                 ..Complete::default()
             };
-            Action::Ask(Op::Complete(
+            ask(Op::Complete(
                 complete,
                 Sampling::default(),
                 Logits::default(),
             ))
-        }),
+        },
     ),
     (
         "/selftest",
         "compares every kernel with its reference",
-        Takes::Nothing(|| Action::Ask(Op::Selftest(Selftest {}))),
+        |_| ask(Op::Selftest(Selftest {})),
     ),
-    (
-        "/membw",
-        "measures memory bandwidth",
-        Takes::Nothing(|| Action::Ask(Op::Membw(Membw::default()))),
-    ),
-    (
-        "/bench [RUNS]",
-        "measures prefill and decode",
-        Takes::MaybeNumber(|runs| {
-            Action::Ask(Op::Bench(Bench {
-                runs,
-                ..Bench::default()
-            }))
-        }),
-    ),
+    ("/membw", "measures memory bandwidth", |_| {
+        ask(Op::Membw(Membw::default()))
+    }),
+    ("/bench [RUNS]", "measures prefill and decode", |runs| {
+        let bench = Bench {
+            runs: number(runs)?,
+            ..Bench::default()
+        };
+        ask(Op::Bench(bench))
+    }),
     (
         "/kernels [RUNS]",
         "measures each set of kernels on the model's weights",
-        Takes::MaybeNumber(|runs| Action::Ask(Op::Kernels(Kernels { runs }))),
+        |runs| {
+            ask(Op::Kernels(Kernels {
+                runs: number(runs)?,
+            }))
+        },
     ),
     (
         "/ppl FILE",
         "perplexity on a text file of the card",
-        Takes::Text(|file| {
+        |file| {
             let file = file.to_string();
-            Action::Ask(Op::Ppl(Ppl { file, chunks: None }))
-        }),
+            ask(Op::Ppl(Ppl { file, chunks: None }))
+        },
     ),
-    (
-        "/reboot",
-        "restarts the board",
-        Takes::Nothing(|| Action::Ask(Op::Reboot(Reboot {}))),
-    ),
+    ("/reboot", "restarts the board", |_| {
+        ask(Op::Reboot(Reboot {}))
+    }),
 ];
+
+fn ask(op: Op) -> Option<Action> {
+    Some(Action::Ask(op))
+}
+
+/// A number that may be left out; `None` if it is none.
+fn number(word: &str) -> Option<Option<usize>> {
+    match word {
+        "" => Some(None),
+        word => word.parse().ok().map(Some),
+    }
+}
 
 /// The request for a model file.
 pub fn load(name: &str) -> Op {
@@ -231,34 +231,28 @@ pub fn parse(line: &str) -> Result<Line<'_>, CommandError> {
         return Ok(Line::Text(line));
     };
     let (name, argument) = rest.split_once(char::is_whitespace).unwrap_or((rest, ""));
-    let argument = Some(argument.trim()).filter(|argument| !argument.is_empty());
+    let argument = argument.trim();
     let lower = name.to_ascii_lowercase();
     let known = COMMANDS
         .iter()
         .find(|(usage, ..)| command_name(usage) == lower);
-    let Some((usage, _, takes)) = known else {
-        return Err(CommandError::Unknown {
-            name: name.to_string(),
-            similar: similar(&lower),
-        });
-    };
-    let bad = |argument: &str| CommandError::BadArgument {
-        usage,
-        argument: argument.to_string(),
-    };
-    let action = match (takes, argument) {
-        (Takes::Nothing(action), None) => action(),
-        // It says so rather than ignore what was typed.
-        (Takes::Nothing(_), Some(argument)) => return Err(bad(argument)),
-        (Takes::Text(action), Some(text)) => action(text),
-        (Takes::Text(_), None) => return Err(CommandError::NeedsArgument { usage }),
-        (Takes::MaybeText(action), text) => action(text),
-        (Takes::MaybeNumber(action), None) => action(None),
-        (Takes::MaybeNumber(action), Some(number)) => {
-            action(Some(number.parse().map_err(|_| bad(number))?))
-        }
-    };
-    Ok(Line::Command(action))
+    let &(usage, _, meaning) = known.ok_or_else(|| CommandError::Unknown {
+        name: name.to_string(),
+        similar: similar(&lower),
+    })?;
+    let takes = usage.split_once(' ').map(|(_, takes)| takes);
+    if argument.is_empty() && takes.is_some_and(|takes| !takes.starts_with('[')) {
+        return Err(CommandError::NeedsArgument { usage });
+    }
+    // It says so rather than ignore what was typed.
+    let is_taken = argument.is_empty() || takes.is_some();
+    let action = is_taken.then(|| meaning(argument)).flatten();
+    action
+        .map(Line::Command)
+        .ok_or_else(|| CommandError::BadArgument {
+            usage,
+            argument: argument.to_string(),
+        })
 }
 
 /// The command whose name is nearest to `name`, if it is near.

@@ -114,10 +114,7 @@ pub(crate) fn show_info(screen: Screen<'_>, info: &Info) {
         say!(screen, "card     {card}");
     }
     match &info.model {
-        None => say!(
-            screen,
-            "model    none is loaded; /models lists those on the card"
-        ),
+        None => screen.line("model    none is loaded; /models lists those on the card"),
         Some(model) => show_model(screen, model, info),
     }
 }
@@ -149,7 +146,7 @@ fn show_model(screen: Screen<'_>, model: &ModelFacts, info: &Info) {
     let (used, len) = (model.context_used, model.context_len);
     say!(screen, "context  {used} of {len} tokens used");
     match info.settings.speculate {
-        0 => say!(screen, "speculate off"),
+        0 => screen.line("speculate off"),
         n => say!(
             screen,
             "speculate up to {n} draft tokens that repeat the context, checked in one pass"

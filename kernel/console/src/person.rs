@@ -2,9 +2,9 @@
 
 use crate::command::{self, Action};
 use crate::info::{BoardLine, show_info};
-use crate::records::{BenchRow, CheckRow, KernelsRow, MatrixLine, MembwRow, Status};
+use crate::records::{Status, bench_row, check_row, kernels_row, matrix_line, membw_row};
 use crate::screen::{Screen, Size, say};
-use alloc::string::{String, ToString};
+use alloc::string::String;
 use core::fmt::Write;
 use protocol::event::{Done, Error, ErrorCode, Event, Finish, Models, Ppl, Progress};
 use protocol::facts::{BoardFacts, ModelFacts};
@@ -106,22 +106,19 @@ impl<'b> Person<'b> {
         for (usage, about) in command::help() {
             say!(self.screen, "{usage:<20} {about}");
         }
-        say!(
-            self.screen,
-            "Ctrl-C stops an answer. A space before / or {{ makes text of a line."
-        );
+        self.screen
+            .line("Ctrl-C stops an answer. A space before / or { makes text of a line.");
     }
 
     fn show_system(&self, settings: &Settings, model: Option<&ModelFacts>) {
         let own = model.and_then(|model| model.default_system.as_deref());
         match (settings.system.as_deref(), own) {
-            (Some(""), _) => say!(self.screen, "no system prompt"),
+            (Some(""), _) => self.screen.line("no system prompt"),
             (Some(text), _) => say!(self.screen, "{text}"),
             (None, Some(text)) => say!(self.screen, "{text}\n    (the model's own)"),
-            (None, None) => say!(
-                self.screen,
-                "no system prompt (the model has none of its own)"
-            ),
+            (None, None) => self
+                .screen
+                .line("no system prompt (the model has none of its own)"),
         }
     }
 
@@ -135,18 +132,13 @@ impl<'b> Person<'b> {
     /// Shows a setting that has changed.
     pub fn changed(&self, setting: Setting, settings: &Settings, has_conversation: bool) {
         self.show_setting(setting, settings);
-        match setting.effect() {
-            Effect::Reset if has_conversation => say!(
-                self.screen,
-                "    takes effect with the next conversation: /reset"
-            ),
-            Effect::Now | Effect::Reset => {}
-            Effect::Load => say!(self.screen, "    takes effect with the next /load"),
-            Effect::Boot => say!(
-                self.screen,
-                "    takes effect at the start only: put it into pilm.txt"
-            ),
-        }
+        let when = match setting.effect() {
+            Effect::Reset if has_conversation => "with the next conversation: /reset",
+            Effect::Now | Effect::Reset => return,
+            Effect::Load => "with the next /load",
+            Effect::Boot => "at the start only: put it into pilm.txt",
+        };
+        say!(self.screen, "    takes effect {when}");
     }
 
     /// Says what a person has to know before the request is answered.
@@ -169,14 +161,12 @@ impl<'b> Person<'b> {
                     settings.kernels
                 );
             }
-            Op::Kernels(_) if model.is_some() && self.board.emulated => say!(
-                self.screen,
-                "emulated: no speeds; the ratios are the emulator's, not the board's"
-            ),
-            Op::Selftest(_) if model.is_none() => say!(
-                self.screen,
-                "no model is loaded: the card and the cores' shares are not checked"
-            ),
+            Op::Kernels(_) if model.is_some() && self.board.emulated => self
+                .screen
+                .line("emulated: no speeds; the ratios are the emulator's, not the board's"),
+            Op::Selftest(_) if model.is_none() => self
+                .screen
+                .line("no model is loaded: the card and the cores' shares are not checked"),
             _ => {}
         }
     }
@@ -209,20 +199,20 @@ impl<'b> Person<'b> {
                 }
             }
             Event::Bench(bench) if bench.samples.runs + bench.samples.void_runs > 0 => {
-                say!(self.screen, "{}", BenchRow(bench));
+                say!(self.screen, "{}", bench_row(bench));
             }
             Event::Membw(membw) if membw.samples.runs > 0 => {
-                say!(self.screen, "{}", MembwRow(membw));
+                say!(self.screen, "{}", membw_row(membw));
             }
             Event::Kernels(kernels) => {
                 // Two types may have matrices of one name.
-                let matrix = MatrixLine(kernels).to_string();
+                let matrix = matrix_line(kernels);
                 if self.matrix != matrix {
                     say!(self.screen, "{matrix}");
                     self.matrix = matrix;
                 }
                 if kernels.max_relative_error.is_some() {
-                    say!(self.screen, "{}", KernelsRow(kernels));
+                    say!(self.screen, "{}", kernels_row(kernels));
                 }
             }
             Event::TextReady(text) => say!(
@@ -243,7 +233,7 @@ impl<'b> Person<'b> {
                     ppl.standard_error
                 );
             }
-            Event::Selftest(check) => say!(self.screen, "{}", CheckRow(check)),
+            Event::Selftest(check) => say!(self.screen, "{}", check_row(check)),
             Event::Done(done) => self.done(asker, done),
             Event::Error(error) => self.error(asker, error),
             // Nothing was measured; or a person has not asked for it.
@@ -258,17 +248,14 @@ impl<'b> Person<'b> {
     fn models(&self, asker: &Asker, models: &Models) -> Option<Op> {
         let is_start = matches!(asker, Asker::Start { .. });
         match models.models.as_slice() {
-            [] => say!(
-                self.screen,
-                "the card has no .gguf file: copy one into its top folder"
-            ),
+            [] => self
+                .screen
+                .line("the card has no .gguf file: copy one into its top folder"),
             [only] if is_start => return Some(command::load(&only.name)),
             files => {
                 if is_start {
-                    say!(
-                        self.screen,
-                        "the card has several models; type a number to load one:"
-                    );
+                    self.screen
+                        .line("the card has several models; type a number to load one:");
                 }
                 for (index, file) in files.iter().enumerate() {
                     let mark = if file.loaded { "  (loaded)" } else { "" };
@@ -315,17 +302,15 @@ impl<'b> Person<'b> {
                 say!(self.screen, "{status}");
             }
             if *asker == Asker::Person("ask") && finish == Finish::ContextFull {
-                say!(
-                    self.screen,
-                    "the context is full: /reset starts a new conversation"
-                );
+                self.screen
+                    .line("the context is full: /reset starts a new conversation");
             }
             return;
         }
         if let Some(failed) = done.failed {
             match failed {
-                0 if stopped => say!(self.screen, "stopped; what was checked is right"),
-                0 => say!(self.screen, "everything is right"),
+                0 if stopped => self.screen.line("stopped; what was checked is right"),
+                0 => self.screen.line("everything is right"),
                 n => say!(
                     self.screen,
                     "{n} checks are WRONG: do not trust this machine's answers"
@@ -344,10 +329,10 @@ impl<'b> Person<'b> {
             );
         }
         if stopped {
-            say!(self.screen, "stopped");
+            self.screen.line("stopped");
         }
         if *asker == Asker::Person("reset") {
-            say!(self.screen, "the conversation is forgotten");
+            self.screen.line("the conversation is forgotten");
         }
     }
 
@@ -356,17 +341,14 @@ impl<'b> Person<'b> {
             || (matches!(asker, Asker::Start { .. }) && error.code == ErrorCode::LoadFailed);
         self.end_of_progress();
         match error.code {
-            ErrorCode::NoModel => say!(
-                self.screen,
-                "no model is loaded: /models lists those on the card, /load NAME loads one"
-            ),
+            ErrorCode::NoModel => self
+                .screen
+                .line("no model is loaded: /models lists those on the card, /load NAME loads one"),
             _ => say!(self.screen, "{}", error.message),
         }
         if is_gone {
-            say!(
-                self.screen,
-                "no model is loaded; /models lists those on the card"
-            );
+            self.screen
+                .line("no model is loaded; /models lists those on the card");
         }
     }
 }

@@ -1,11 +1,20 @@
 //! Records of measurements as rows, and the line after an answer.
 
+use alloc::format;
+use alloc::string::String;
 use core::fmt::{self, Display, Formatter};
 use protocol::event::{Bench, Check, Finish, Generated, Kernels, Membw, Phase, Samples};
 
-/// `s` unless there is one.
-fn plural(n: usize) -> &'static str {
-    if n == 1 { " " } else { "s" }
+/// A number of things, `s` unless there is one.
+fn plural(n: usize, thing: &str) -> impl Display {
+    fmt::from_fn(move |f| write!(f, "{n} {thing}{}", if n == 1 { " " } else { "s" }))
+}
+
+/// Mean and standard deviation of a figure that takes `per_run` in each sample.
+fn rate(samples: &Samples, per_run: f64) -> (f64, f64) {
+    let (mean, sd) = mean_sd(samples);
+    let rate = per_run / mean;
+    (rate, rate * sd / mean)
 }
 
 /// Mean and standard deviation; 0 without samples.
@@ -14,118 +23,80 @@ fn mean_sd(samples: &Samples) -> (f64, f64) {
 }
 
 /// How many samples there are, and how many were void.
-fn count(samples: &Samples, f: &mut Formatter<'_>) -> fmt::Result {
-    write!(f, "  n {}", samples.runs)?;
-    match samples.void_runs {
-        0 => Ok(()),
-        n => write!(f, " ({n} void)"),
-    }
+fn count(samples: &Samples) -> impl Display {
+    fmt::from_fn(|f| {
+        write!(f, "  n {}", samples.runs)?;
+        match samples.void_runs {
+            0 => Ok(()),
+            n => write!(f, " ({n} void)"),
+        }
+    })
 }
 
 /// A measurement of prefill or decode.
-pub struct BenchRow<'r>(pub &'r Bench);
-
-impl Display for BenchRow<'_> {
-    fn fmt(&self, f: &mut Formatter<'_>) -> fmt::Result {
-        let Bench {
-            phase,
-            cores,
-            tokens,
-            samples,
-            emulated,
-            ..
-        } = self.0;
-        let phase = match phase {
+pub fn bench_row(bench: &Bench) -> impl Display {
+    fmt::from_fn(|f| {
+        let samples = &bench.samples;
+        let phase = match bench.phase {
             Phase::Prefill => "prefill",
             _ => "decode ",
         };
-        write!(f, "{phase}  {cores} core{}  ", plural(*cores))?;
-        let (mean, sd) = mean_sd(samples);
-        if *emulated {
+        write!(f, "{phase}  {}  ", plural(bench.cores, "core"))?;
+        if bench.emulated {
+            let (mean, sd) = mean_sd(samples);
             write!(f, "{mean:.3} s +- {sd:.3} (emulated: no speed)")?;
         } else {
-            let rate = *tokens as f64 / mean;
+            let (rate, sd) = rate(samples, bench.tokens as f64);
             let (p50, p99) = (samples.p50_s.unwrap_or(0.0), samples.p99_s.unwrap_or(0.0));
-            let sd = rate * sd / mean;
             write!(
                 f,
                 "{rate:8.2} tok/s +- {sd:.2}  p50 {p50:.4} s  p99 {p99:.4} s"
             )?;
         }
-        count(samples, f)
-    }
+        write!(f, "{}", count(samples))
+    })
 }
 
 /// A measurement of the memory.
-pub struct MembwRow<'r>(pub &'r Membw);
-
-impl Display for MembwRow<'_> {
-    fn fmt(&self, f: &mut Formatter<'_>) -> fmt::Result {
-        let Membw {
-            action,
-            cores,
-            buffer_bytes,
-            moved_bytes,
-            emulated,
-            samples,
-            ..
-        } = self.0;
-        let (kib, s) = (buffer_bytes >> 10, plural(*cores));
-        write!(f, "{:<6} {kib:>6} KiB  {cores} core{s}  ", action.name())?;
-        let (mean, sd) = mean_sd(samples);
-        if *emulated {
+pub fn membw_row(membw: &Membw) -> impl Display {
+    fmt::from_fn(|f| {
+        let (kib, cores) = (membw.buffer_bytes >> 10, plural(membw.cores, "core"));
+        write!(f, "{:<6} {kib:>6} KiB  {cores}  ", membw.action)?;
+        if membw.emulated {
+            let (mean, sd) = mean_sd(&membw.samples);
             write!(f, "{mean:.4} s +- {sd:.4} (emulated: no speed)")?;
         } else {
-            let rate = *moved_bytes as f64 / 1e9 / mean;
-            write!(f, "{rate:7.2} GB/s +- {:.2}", rate * sd / mean)?;
+            let (rate, sd) = rate(&membw.samples, membw.moved_bytes as f64 / 1e9);
+            write!(f, "{rate:7.2} GB/s +- {sd:.2}")?;
         }
-        count(samples, f)
-    }
+        write!(f, "{}", count(&membw.samples))
+    })
 }
 
 /// The matrix of a measurement of kernels.
-pub struct MatrixLine<'r>(pub &'r Kernels);
-
-impl Display for MatrixLine<'_> {
-    fn fmt(&self, f: &mut Formatter<'_>) -> fmt::Result {
-        let Kernels {
-            tensor,
-            format,
-            rows,
-            cols,
-            measured_rows,
-            ..
-        } = self.0;
-        write!(f, "{tensor} {format}, {rows} x {cols}")?;
-        match measured_rows {
-            measured if measured < rows => write!(f, ", the first {measured} rows"),
-            _ => Ok(()),
-        }
+pub fn matrix_line(kernels: &Kernels) -> String {
+    let (tensor, format) = (&kernels.tensor, &kernels.format);
+    let (rows, cols) = (kernels.rows, kernels.cols);
+    let all = format!("{tensor} {format}, {rows} x {cols}");
+    match kernels.measured_rows {
+        measured if measured < rows => format!("{all}, the first {measured} rows"),
+        _ => all,
     }
 }
 
 /// A measurement of one set of kernels.
-pub struct KernelsRow<'r>(pub &'r Kernels);
-
-impl Display for KernelsRow<'_> {
-    fn fmt(&self, f: &mut Formatter<'_>) -> fmt::Result {
-        let record = self.0;
-        let (tokens, cores) = (record.tokens, record.cores);
-        write!(
-            f,
-            "{:<10}  {tokens} token{}  {cores} core{}  ",
-            record.kernels,
-            plural(tokens),
-            plural(cores)
-        )?;
-        let (mean, sd) = mean_sd(&record.samples);
+pub fn kernels_row(record: &Kernels) -> impl Display {
+    fmt::from_fn(|f| {
+        let (tokens, cores) = (plural(record.tokens, "token"), plural(record.cores, "core"));
+        write!(f, "{:<10}  {tokens}  {cores}  ", record.kernels)?;
         if record.samples.runs == 0 {
             f.write_str("no sample")?;
         } else if record.emulated {
+            let (mean, sd) = mean_sd(&record.samples);
             write!(f, "{mean:.4} s +- {sd:.4}")?;
         } else {
-            let rate = record.read_bytes as f64 / 1e9 / mean;
-            write!(f, "{rate:7.2} GB/s +- {:.2}", rate * sd / mean)?;
+            let (rate, sd) = rate(&record.samples, record.read_bytes as f64 / 1e9);
+            write!(f, "{rate:7.2} GB/s +- {sd:.2}")?;
         }
         if let Some(speedup) = record.speedup_over_reference {
             write!(f, "  x {speedup:5.2}")?;
@@ -133,27 +104,27 @@ impl Display for KernelsRow<'_> {
         if let Some(error) = record.max_relative_error {
             write!(f, "  error {error:.1e}")?;
         }
-        count(&record.samples, f)
-    }
+        write!(f, "{}", count(&record.samples))
+    })
 }
 
 /// One check of the selftest.
-pub struct CheckRow<'r>(pub &'r Check);
-
-impl Display for CheckRow<'_> {
-    fn fmt(&self, f: &mut Formatter<'_>) -> fmt::Result {
-        let check = self.0;
+pub fn check_row(check: &Check) -> impl Display {
+    let verdict = if check.right { "ok" } else { "WRONG" };
+    fmt::from_fn(move |f| {
+        let Check {
+            kind,
+            check,
+            values,
+            error,
+            limit,
+            ..
+        } = check;
         write!(
             f,
-            "{:<9} {:<24} {:>8} values  error {:8.1e}  limit {:8.1e}  {}",
-            check.kind.name(),
-            check.check,
-            check.values,
-            check.error,
-            check.limit,
-            if check.right { "ok" } else { "WRONG" }
+            "{kind:<9} {check:<24} {values:>8} values  error {error:8.1e}  limit {limit:8.1e}  {verdict}"
         )
-    }
+    })
 }
 
 /// The line after an answer.

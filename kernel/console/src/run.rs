@@ -164,7 +164,7 @@ impl<'b, B: Board> Console<'b, B> {
                     self.asker = Asker::Program(request.id.clone());
                     session.submit(request);
                 }
-                Err(Rejected { id, error }) => self.refuse(&id, Error::new(error.code(), error)),
+                Err(Rejected { id, error }) => self.refuse(&id, error.into()),
             },
             Input::Line(line) => match command::parse(&line) {
                 Ok(command::Line::Blank) => {}
@@ -209,10 +209,9 @@ impl<'b, B: Board> Console<'b, B> {
                 "{count} bytes (the first is 0x{first:02X}) are not UTF-8; nothing was sent. Set the terminal to UTF-8; \
                  the up key gives the line back"
             ),
-            Input::EndOfInput => say!(
-                self.screen,
-                "\n/reboot restarts the board; to leave, close the terminal program"
-            ),
+            Input::EndOfInput => self
+                .screen
+                .line("\n/reboot restarts the board; to leave, close the terminal program"),
             Input::Interrupt => {}
         }
     }

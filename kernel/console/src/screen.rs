@@ -31,6 +31,12 @@ impl<'s> Screen<'s> {
         }
     }
 
+    /// Sends text and a line end.
+    pub fn line(&self, text: &str) {
+        self.put(text);
+        self.put("\n");
+    }
+
     /// Sends text that a model made: control characters other than line ends and tabs are shown as `^X`,
     /// so that no answer can reprogram the terminal.
     pub fn put_untrusted(&self, text: &str) {

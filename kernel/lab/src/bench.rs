@@ -7,19 +7,19 @@
 
 use crate::experiment::{Experiment, Lab, model_failed};
 use crate::machine::Machine;
-use crate::samples::{Samples, Turns};
-use alloc::borrow::Cow;
+use crate::samples::{Samples, Turns, now};
 use alloc::boxed::Box;
 use alloc::vec::Vec;
 use llm::tokenizer::TokenId;
 use protocol::event::{self, Done, Error, ErrorCode, Event, Phase};
 use protocol::facts::Conditions;
 use protocol::request::BenchPlan;
+use protocol::settings::KernelSet;
 
 /// The measurement under way.
 pub struct ModelBench {
     plan: BenchPlan,
-    kernels: &'static str,
+    kernels: KernelSet,
     /// Prompt, then answer.
     ids: Vec<TokenId>,
     turns: Turns,
@@ -38,7 +38,7 @@ impl ModelBench {
     /// No model, or more tokens than its context takes.
     pub fn new<M: Machine>(
         plan: BenchPlan,
-        kernels: &'static str,
+        kernels: KernelSet,
         lab: &mut Lab<'_, '_, M>,
     ) -> Result<Self, Error<'static>> {
         let n_cores = lab.machine.facts().cores;
@@ -94,7 +94,7 @@ impl ModelBench {
                     model: facts.file.clone(),
                     format: facts.format.clone(),
                     kv: facts.kv.clone(),
-                    kernels: Cow::Borrowed(self.kernels),
+                    kernels: self.kernels,
                     bytes_per_token: facts.bytes_per_token,
                     conditions: conditions.clone(),
                     samples: samples.record(),
@@ -155,10 +155,6 @@ impl<M: Machine> Experiment<M> for ModelBench {
         self.report(lab);
         Done::measured(true)
     }
-}
-
-fn now(machine: &impl Machine) -> (u64, u32) {
-    (machine.now_us(), machine.irqs_taken())
 }
 
 /// Tokens that do not matter to the time: ordinary ones, the same for everybody.

@@ -8,35 +8,6 @@ use parallel::Cores;
 use protocol::event::Phase;
 use protocol::facts::{BoardFacts, Health};
 
-/// More cores than any machine of this kind has.
-pub const MAX_CORES: usize = 4;
-
-/// What one core counted.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
-pub struct CoreCounts {
-    /// Cycles of its own clock.
-    pub cycles: u64,
-    /// Instructions, modulo 2³².
-    pub instructions: u32,
-    /// Lines brought into the L1 data cache, modulo 2³².
-    pub l1d_refills: u32,
-    /// Lines brought into the shared L2 cache, modulo 2³².
-    pub l2_refills: u32,
-    /// Loads and stores, modulo 2³².
-    pub memory_accesses: u32,
-}
-
-/// What happened while something was measured.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
-pub struct Window {
-    /// How long it took.
-    pub nanos: u64,
-    /// Interrupts taken inside; anything but 0 voids the measurement.
-    pub irqs: u32,
-    /// What each core counted, where the machine has counters.
-    pub cores: Option<[CoreCounts; MAX_CORES]>,
-}
-
 /// A model file on the card.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct ModelEntry {
@@ -62,16 +33,6 @@ pub trait Machine {
     fn timer(&self) -> Timer;
     /// The first `n` cores, or all of them.
     fn cores(&self, n: Option<usize>) -> &dyn Cores;
-    /// Runs `work` while nothing else happens: interrupts are masked, so that no byte moves on the
-    /// serial line. `work` itself must not print, allocate or ask the board.
-    fn measure(&self, work: &mut dyn FnMut()) -> Window {
-        let start = self.now_us();
-        work();
-        Window {
-            nanos: 1000 * self.now_us().saturating_sub(start),
-            ..Window::default()
-        }
-    }
     /// What does not change.
     fn facts(&self) -> &BoardFacts;
     /// What changes.

@@ -20,8 +20,6 @@ use protocol::request;
 const RUNS: usize = 10;
 /// Bytes that one sample moves, on a board and in an emulator.
 const SAMPLE_BYTES: [usize; 2] = [256 << 20, 4 << 20];
-/// Tries per sample, void ones included.
-const TRIES: usize = 3;
 
 struct Configuration {
     action: Action,
@@ -107,21 +105,12 @@ impl<M: Machine> Experiment<M> for MemoryBench {
         let passes =
             moved_bytes(configuration.bytes, machine.facts().emulated) / configuration.bytes;
         let cores = machine.cores(Some(configuration.cores));
-        for _ in 0..TRIES {
-            // Zeroed here, outside of the window: the buffer is touched before it is measured.
-            let n = configuration.bytes / size_of::<F32x4>();
-            let Ok(buffer) = Arena::new(lab.scratch).slice::<F32x4>(n) else {
-                break;
-            };
-            let irqs = machine.irqs_taken();
-            let started = machine.now_us();
-            pass_over(cores, configuration.action, passes, buffer);
-            let took = machine.now_us() - started;
-            let is_quiet = machine.irqs_taken() == irqs;
-            configuration.samples.keep(took, is_quiet);
-            if is_quiet {
-                break;
-            }
+        // Zeroed here, outside of the window: the buffer is touched before it is measured.
+        let n = configuration.bytes / size_of::<F32x4>();
+        if let Ok(buffer) = Arena::new(lab.scratch).slice::<F32x4>(n) {
+            let action = configuration.action;
+            let samples = &mut configuration.samples;
+            samples.time(machine, || pass_over(cores, action, passes, buffer));
         }
         self.turns.advance();
         Ok(None)

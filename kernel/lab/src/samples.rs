@@ -1,7 +1,16 @@
 //! Repeated measurements and what they come to.
 
+use crate::machine::Machine;
 use alloc::vec::Vec;
 use protocol::event;
+
+/// Tries per sample, void ones included.
+const TRIES: usize = 3;
+
+/// The clock and the interrupts taken: the start or the end of a window.
+pub(crate) fn now(machine: &impl Machine) -> (u64, u32) {
+    (machine.now_us(), machine.irqs_taken())
+}
 
 /// The times of equal runs, all kept.
 #[derive(Debug, Clone, Default, PartialEq)]
@@ -25,6 +34,19 @@ impl Samples {
         match is_quiet {
             true => self.seconds.push(us as f64 / 1e6),
             false => self.void_runs += 1,
+        }
+    }
+
+    /// Times `work` until no interrupt was taken in its window, a few times at most.
+    pub fn time(&mut self, machine: &impl Machine, mut work: impl FnMut()) {
+        for _ in 0..TRIES {
+            let (started_us, irqs) = now(machine);
+            work();
+            let (ended_us, irqs_after) = now(machine);
+            self.keep(ended_us - started_us, irqs_after == irqs);
+            if irqs_after == irqs {
+                break;
+            }
         }
     }
 

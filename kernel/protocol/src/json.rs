@@ -3,7 +3,7 @@
 //! Numbers are the shortest decimals that read back as the same number; NaN and infinities are `null`.
 //! Control characters and DEL are escaped, so that no text can steer a terminal.
 
-use crate::event::Event;
+use crate::event::{Answer, Event};
 use crate::id::Id;
 use core::fmt::{self, Display, Write};
 use serde::ser::{self, Impossible, Serialize, Serializer};
@@ -13,13 +13,7 @@ use serde::ser::{self, Impossible, Serialize, Serializer};
 /// # Errors
 /// Those of the sink.
 pub fn write(out: &mut dyn Write, id: &Id, event: &Event<'_>) -> fmt::Result {
-    #[derive(serde::Serialize)]
-    struct Line<'l> {
-        id: &'l Id,
-        #[serde(flatten)]
-        event: &'l Event<'l>,
-    }
-    value(out, &Line { id, event })
+    value(out, &Answer { id, event })
 }
 
 /// Writes any value.
@@ -27,36 +21,12 @@ pub fn write(out: &mut dyn Write, id: &Id, event: &Event<'_>) -> fmt::Result {
 /// # Errors
 /// Those of the sink.
 pub fn value(out: &mut dyn Write, value: &(impl Serialize + ?Sized)) -> fmt::Result {
-    value.serialize(Json { out }).map_err(|Failed| fmt::Error)
+    value.serialize(Json { out })
 }
 
 /// A value is being written.
 struct Json<'w> {
     out: &'w mut dyn Write,
-}
-
-/// The sink failed, or a value has no form in this JSON.
-#[derive(Debug)]
-struct Failed;
-
-impl Display for Failed {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str("the value cannot be written")
-    }
-}
-
-impl core::error::Error for Failed {}
-
-impl ser::Error for Failed {
-    fn custom<T: Display>(_: T) -> Self {
-        Self
-    }
-}
-
-impl From<fmt::Error> for Failed {
-    fn from(_: fmt::Error) -> Self {
-        Self
-    }
 }
 
 /// The inside of a JSON string.
@@ -88,12 +58,12 @@ impl Write for Escaped<'_> {
 }
 
 impl Json<'_> {
-    fn display(self, value: impl Display) -> Result<(), Failed> {
-        Ok(write!(self.out, "{value}")?)
+    fn display(self, value: impl Display) -> fmt::Result {
+        write!(self.out, "{value}")
     }
 
     /// An integer or a finite float in Rust's own notation, which is JSON's.
-    fn float(self, value: impl Display, is_finite: bool) -> Result<(), Failed> {
+    fn float(self, value: impl Display, is_finite: bool) -> fmt::Result {
         match is_finite {
             true => self.display(value),
             false => self.display("null"),
@@ -103,82 +73,77 @@ impl Json<'_> {
 
 impl<'w> Serializer for Json<'w> {
     type Ok = ();
-    type Error = Failed;
+    type Error = fmt::Error;
     type SerializeSeq = Items<'w>;
     type SerializeTuple = Items<'w>;
-    type SerializeTupleStruct = Impossible<(), Failed>;
-    type SerializeTupleVariant = Impossible<(), Failed>;
+    type SerializeTupleStruct = Impossible<(), fmt::Error>;
+    type SerializeTupleVariant = Impossible<(), fmt::Error>;
     type SerializeMap = Items<'w>;
     type SerializeStruct = Items<'w>;
-    type SerializeStructVariant = Impossible<(), Failed>;
+    type SerializeStructVariant = Impossible<(), fmt::Error>;
 
-    fn serialize_bool(self, v: bool) -> Result<(), Failed> {
+    fn serialize_bool(self, v: bool) -> fmt::Result {
         self.display(v)
     }
-    fn serialize_i8(self, v: i8) -> Result<(), Failed> {
+    fn serialize_i8(self, v: i8) -> fmt::Result {
         self.display(v)
     }
-    fn serialize_i16(self, v: i16) -> Result<(), Failed> {
+    fn serialize_i16(self, v: i16) -> fmt::Result {
         self.display(v)
     }
-    fn serialize_i32(self, v: i32) -> Result<(), Failed> {
+    fn serialize_i32(self, v: i32) -> fmt::Result {
         self.display(v)
     }
-    fn serialize_i64(self, v: i64) -> Result<(), Failed> {
+    fn serialize_i64(self, v: i64) -> fmt::Result {
         self.display(v)
     }
-    fn serialize_u8(self, v: u8) -> Result<(), Failed> {
+    fn serialize_u8(self, v: u8) -> fmt::Result {
         self.display(v)
     }
-    fn serialize_u16(self, v: u16) -> Result<(), Failed> {
+    fn serialize_u16(self, v: u16) -> fmt::Result {
         self.display(v)
     }
-    fn serialize_u32(self, v: u32) -> Result<(), Failed> {
+    fn serialize_u32(self, v: u32) -> fmt::Result {
         self.display(v)
     }
-    fn serialize_u64(self, v: u64) -> Result<(), Failed> {
+    fn serialize_u64(self, v: u64) -> fmt::Result {
         self.display(v)
     }
-    fn serialize_f32(self, v: f32) -> Result<(), Failed> {
+    fn serialize_f32(self, v: f32) -> fmt::Result {
         self.float(v, v.is_finite())
     }
-    fn serialize_f64(self, v: f64) -> Result<(), Failed> {
+    fn serialize_f64(self, v: f64) -> fmt::Result {
         self.float(v, v.is_finite())
     }
-    fn serialize_char(self, v: char) -> Result<(), Failed> {
+    fn serialize_char(self, v: char) -> fmt::Result {
         self.collect_str(&v)
     }
-    fn serialize_str(self, v: &str) -> Result<(), Failed> {
+    fn serialize_str(self, v: &str) -> fmt::Result {
         self.collect_str(v)
     }
-    fn serialize_bytes(self, _: &[u8]) -> Result<(), Failed> {
-        Err(Failed)
+    fn serialize_bytes(self, _: &[u8]) -> fmt::Result {
+        Err(fmt::Error)
     }
-    fn serialize_none(self) -> Result<(), Failed> {
+    fn serialize_none(self) -> fmt::Result {
         self.display("null")
     }
-    fn serialize_some<T: Serialize + ?Sized>(self, value: &T) -> Result<(), Failed> {
+    fn serialize_some<T: Serialize + ?Sized>(self, value: &T) -> fmt::Result {
         value.serialize(self)
     }
-    fn serialize_unit(self) -> Result<(), Failed> {
+    fn serialize_unit(self) -> fmt::Result {
         self.display("null")
     }
-    fn serialize_unit_struct(self, _: &'static str) -> Result<(), Failed> {
+    fn serialize_unit_struct(self, _: &'static str) -> fmt::Result {
         self.display("null")
     }
-    fn serialize_unit_variant(
-        self,
-        _: &'static str,
-        _: u32,
-        variant: &'static str,
-    ) -> Result<(), Failed> {
+    fn serialize_unit_variant(self, _: &'static str, _: u32, variant: &'static str) -> fmt::Result {
         self.collect_str(variant)
     }
     fn serialize_newtype_struct<T: Serialize + ?Sized>(
         self,
         _: &'static str,
         value: &T,
-    ) -> Result<(), Failed> {
+    ) -> fmt::Result {
         value.serialize(self)
     }
     fn serialize_newtype_variant<T: Serialize + ?Sized>(
@@ -187,21 +152,21 @@ impl<'w> Serializer for Json<'w> {
         _: u32,
         _: &'static str,
         _: &T,
-    ) -> Result<(), Failed> {
-        Err(Failed)
+    ) -> fmt::Result {
+        Err(fmt::Error)
     }
-    fn serialize_seq(self, _: Option<usize>) -> Result<Items<'w>, Failed> {
+    fn serialize_seq(self, _: Option<usize>) -> Result<Items<'w>, fmt::Error> {
         Items::new(self.out, '[', ']')
     }
-    fn serialize_tuple(self, _: usize) -> Result<Items<'w>, Failed> {
+    fn serialize_tuple(self, _: usize) -> Result<Items<'w>, fmt::Error> {
         Items::new(self.out, '[', ']')
     }
     fn serialize_tuple_struct(
         self,
         _: &'static str,
         _: usize,
-    ) -> Result<Self::SerializeTupleStruct, Failed> {
-        Err(Failed)
+    ) -> Result<Self::SerializeTupleStruct, fmt::Error> {
+        Err(fmt::Error)
     }
     fn serialize_tuple_variant(
         self,
@@ -209,13 +174,13 @@ impl<'w> Serializer for Json<'w> {
         _: u32,
         _: &'static str,
         _: usize,
-    ) -> Result<Self::SerializeTupleVariant, Failed> {
-        Err(Failed)
+    ) -> Result<Self::SerializeTupleVariant, fmt::Error> {
+        Err(fmt::Error)
     }
-    fn serialize_map(self, _: Option<usize>) -> Result<Items<'w>, Failed> {
+    fn serialize_map(self, _: Option<usize>) -> Result<Items<'w>, fmt::Error> {
         Items::new(self.out, '{', '}')
     }
-    fn serialize_struct(self, _: &'static str, _: usize) -> Result<Items<'w>, Failed> {
+    fn serialize_struct(self, _: &'static str, _: usize) -> Result<Items<'w>, fmt::Error> {
         Items::new(self.out, '{', '}')
     }
     fn serialize_struct_variant(
@@ -224,13 +189,13 @@ impl<'w> Serializer for Json<'w> {
         _: u32,
         _: &'static str,
         _: usize,
-    ) -> Result<Self::SerializeStructVariant, Failed> {
-        Err(Failed)
+    ) -> Result<Self::SerializeStructVariant, fmt::Error> {
+        Err(fmt::Error)
     }
-    fn collect_str<T: Display + ?Sized>(self, value: &T) -> Result<(), Failed> {
+    fn collect_str<T: Display + ?Sized>(self, value: &T) -> fmt::Result {
         self.out.write_char('"')?;
         write!(Escaped(self.out), "{value}")?;
-        Ok(self.out.write_char('"')?)
+        self.out.write_char('"')
     }
 }
 
@@ -242,7 +207,7 @@ struct Items<'w> {
 }
 
 impl<'w> Items<'w> {
-    fn new(out: &'w mut dyn Write, open: char, close: char) -> Result<Self, Failed> {
+    fn new(out: &'w mut dyn Write, open: char, close: char) -> Result<Self, fmt::Error> {
         out.write_char(open)?;
         Ok(Self {
             out,
@@ -251,71 +216,71 @@ impl<'w> Items<'w> {
         })
     }
 
-    fn item(&mut self, value: &(impl Serialize + ?Sized)) -> Result<(), Failed> {
+    fn item(&mut self, value: &(impl Serialize + ?Sized)) -> fmt::Result {
         if !core::mem::take(&mut self.is_first) {
             self.out.write_char(',')?;
         }
         value.serialize(Json { out: self.out })
     }
 
-    fn value(&mut self, value: &(impl Serialize + ?Sized)) -> Result<(), Failed> {
+    fn value(&mut self, value: &(impl Serialize + ?Sized)) -> fmt::Result {
         self.out.write_char(':')?;
         value.serialize(Json { out: self.out })
     }
 
-    fn close(self) -> Result<(), Failed> {
-        Ok(self.out.write_char(self.close)?)
+    fn close(self) -> fmt::Result {
+        self.out.write_char(self.close)
     }
 }
 
 impl ser::SerializeSeq for Items<'_> {
     type Ok = ();
-    type Error = Failed;
-    fn serialize_element<T: Serialize + ?Sized>(&mut self, value: &T) -> Result<(), Failed> {
+    type Error = fmt::Error;
+    fn serialize_element<T: Serialize + ?Sized>(&mut self, value: &T) -> fmt::Result {
         self.item(value)
     }
-    fn end(self) -> Result<(), Failed> {
+    fn end(self) -> fmt::Result {
         self.close()
     }
 }
 
 impl ser::SerializeTuple for Items<'_> {
     type Ok = ();
-    type Error = Failed;
-    fn serialize_element<T: Serialize + ?Sized>(&mut self, value: &T) -> Result<(), Failed> {
+    type Error = fmt::Error;
+    fn serialize_element<T: Serialize + ?Sized>(&mut self, value: &T) -> fmt::Result {
         self.item(value)
     }
-    fn end(self) -> Result<(), Failed> {
+    fn end(self) -> fmt::Result {
         self.close()
     }
 }
 
 impl ser::SerializeMap for Items<'_> {
     type Ok = ();
-    type Error = Failed;
-    fn serialize_key<T: Serialize + ?Sized>(&mut self, key: &T) -> Result<(), Failed> {
+    type Error = fmt::Error;
+    fn serialize_key<T: Serialize + ?Sized>(&mut self, key: &T) -> fmt::Result {
         self.item(key)
     }
-    fn serialize_value<T: Serialize + ?Sized>(&mut self, value: &T) -> Result<(), Failed> {
+    fn serialize_value<T: Serialize + ?Sized>(&mut self, value: &T) -> fmt::Result {
         self.value(value)
     }
-    fn end(self) -> Result<(), Failed> {
+    fn end(self) -> fmt::Result {
         self.close()
     }
 }
 
 impl ser::SerializeStruct for Items<'_> {
     type Ok = ();
-    type Error = Failed;
+    type Error = fmt::Error;
     fn serialize_field<T: Serialize + ?Sized>(
         &mut self,
         key: &'static str,
         value: &T,
-    ) -> Result<(), Failed> {
+    ) -> fmt::Result {
         self.item(key)?;
         self.value(value)
     }
-    fn end(self) -> Result<(), Failed> {
+    fn end(self) -> fmt::Result {
         self.close()
     }
 }

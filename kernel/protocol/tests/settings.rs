@@ -91,7 +91,7 @@ fn kernel_sets_keep_their_old_words() {
             settings
         });
         assert_eq!(of_old, of_new);
-        assert_eq!(of_new.kernels.name(), new);
+        assert_eq!(of_new.kernels.to_string(), new);
     }
 }
 

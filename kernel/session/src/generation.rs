@@ -18,6 +18,17 @@ use protocol::event::{
 };
 use protocol::request::{Logits, Positions};
 
+/// What a prompt is made of.
+#[derive(Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Source {
+    /// Text or tokens as they are.
+    Text,
+    /// A program's messages; the answer is one too.
+    Messages,
+    /// The console's conversation.
+    Conversation,
+}
+
 /// What to generate.
 pub(crate) struct Plan {
     /// The whole prompt; what of it the model has seen already is not worked in again.
@@ -26,10 +37,8 @@ pub(crate) struct Plan {
     pub seed: u64,
     /// Whether end-of-generation tokens end nothing.
     pub ignore_eos: bool,
-    /// Whether the prompt is a conversation, and the answer a message.
-    pub is_chat: bool,
-    /// Whether it is the console's conversation.
-    pub is_asked: bool,
+    /// What the prompt is.
+    pub source: Source,
     /// Which logits are reported.
     pub logits: Logits,
     /// Whether the work of each core is reported.
@@ -96,7 +105,7 @@ impl Generation {
             },
         );
         plan.prompt.iter().for_each(|&id| sampler.accept(id));
-        let text = TokenText::new(plan.is_chat && tokenizer.has_leading_space(), tokenizer);
+        let text = TokenText::new(plan.source != Source::Text && tokenizer.has_leading_space(), tokenizer);
         let context_len = engine.context_len();
         let reused_tokens = engine.reuse(&plan.prompt);
         if plan.counts {
@@ -113,7 +122,7 @@ impl Generation {
                 max_draft: settings.speculate,
                 ..Lookup::default()
             },
-            answer: Vec::with_capacity(if plan.is_asked { context_len + 1 } else { 0 }),
+            answer: Vec::with_capacity(if plan.source == Source::Conversation { context_len + 1 } else { 0 }),
             usage: Usage {
                 prompt_tokens: plan.prompt.len(),
                 reused_tokens,
@@ -257,7 +266,7 @@ impl Generation {
             return Some(Finish::Length);
         }
         self.text.pass_on(id, engine.tokenizer(), out);
-        if self.plan.is_asked {
+        if self.plan.source == Source::Conversation {
             self.answer.push(id);
         }
         self.usage.completion_tokens += 1;
@@ -301,7 +310,7 @@ impl Generation {
             context_used: model.engine.pos(),
             ..self.usage
         };
-        if self.plan.is_asked {
+        if self.plan.source == Source::Conversation {
             model.conversation.clear();
             model.conversation.extend_from_slice(&self.plan.prompt);
             model.conversation.extend_from_slice(&self.answer);
@@ -381,7 +390,7 @@ fn check(plan: &Plan, engine: &Engine<'_>, has_conversation: bool) -> Result<(),
     if tokens == 0 {
         return refuse(ErrorCode::EmptyPrompt, format_args!("the prompt is empty"));
     }
-    if tokens > context_len && plan.is_asked && has_conversation {
+    if tokens > context_len && plan.source == Source::Conversation && has_conversation {
         return refuse(
             ErrorCode::PromptTooLong,
             format_args!(

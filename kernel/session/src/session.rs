@@ -1,7 +1,7 @@
 //! Requests in, steps, events out.
 
 use crate::chat::ActiveModel;
-use crate::generation::{Generation, Plan};
+use crate::generation::{Generation, Plan, Source};
 use crate::load::{self, Opened};
 use crate::outbox::Outbox;
 use alloc::borrow::Cow;
@@ -253,8 +253,7 @@ impl<'s, 'm, M: Machine> Session<'s, 'm, M> {
     }
 
     fn begin(&mut self, op: Op) -> Result<Begun<'m, M>, Error<'static>> {
-        op.check()
-            .map_err(|error| Error::new(error.code(), error))?;
+        op.check()?;
         let machine = self.machine;
         let out = &mut self.kept.outbox;
         match op {
@@ -309,11 +308,8 @@ impl<'s, 'm, M: Machine> Session<'s, 'm, M> {
                 return Ok(Begun::Step(Step::Reboot));
             }
             Op::Tokenize(tokenize) => {
-                let model = self.model.as_ref().ok_or_else(no_model)?;
-                let ids = model
-                    .engine
-                    .tokenizer()
-                    .encode(&tokenize.text, tokenize.special);
+                let tokenizer = self.model.as_ref().ok_or_else(no_model)?.engine.tokenizer();
+                let ids = tokenizer.encode(&tokenize.text, tokenize.special);
                 out.event(Event::Tokens(Tokens {
                     count: ids.len(),
                     ids: ids.into_iter().map(|id| id.0).collect(),
@@ -329,44 +325,33 @@ impl<'s, 'm, M: Machine> Session<'s, 'm, M> {
             }
             Op::Complete(complete, sampling, logits) => {
                 let model = self.model.as_ref().ok_or_else(no_model)?;
-                let prompt = complete
-                    .prompt()
-                    .map_err(|error| Error::new(error.code(), error))?;
-                let (prompt, is_chat) = match prompt {
-                    Prompt::Ids(ids) => (ids.iter().copied().map(TokenId).collect(), false),
-                    Prompt::Raw { text, special } => (model.raw_prompt(text, special), false),
+                let (prompt, source) = match complete.prompt()? {
+                    Prompt::Ids(ids) => (ids.iter().copied().map(TokenId).collect(), Source::Text),
+                    Prompt::Raw { text, special } => (model.raw_prompt(text, special), Source::Text),
                     Prompt::Question(text) => {
                         let question = [Message {
                             role: String::from("user"),
                             content: text.into(),
                         }];
-                        (model.render(&question, &self.kept.settings)?, true)
+                        (model.render(&question, &self.kept.settings)?, Source::Messages)
                     }
                 };
-                return self.generate(prompt, is_chat, &sampling, logits);
+                return self.generate(prompt, source, &sampling, logits);
             }
             Op::Chat(chat, sampling, logits) => {
                 let model = self.model.as_ref().ok_or_else(no_model)?;
                 let prompt = model.render(&chat.messages, &self.kept.settings)?;
-                return self.generate(prompt, true, &sampling, logits);
+                return self.generate(prompt, Source::Messages, &sampling, logits);
             }
             Op::Ask(ask) => {
                 let model = self.model.as_ref().ok_or_else(no_model)?;
-                let plan = Plan {
-                    prompt: model.ask(&ask.text, &self.kept.settings),
-                    seed: 0,
-                    ignore_eos: false,
-                    is_chat: true,
-                    is_asked: true,
-                    logits: Logits::default(),
-                    counts: false,
-                };
-                let settings = self.kept.settings.clone();
-                return self.start(plan, &settings);
+                let prompt = model.ask(&ask.text, &self.kept.settings);
+                let source = Source::Conversation;
+                return self.generate(prompt, source, &Sampling::default(), Logits::default());
             }
             Op::Bench(bench) => {
                 let plan = bench.plan(machine.facts().emulated);
-                let kernels = self.kept.settings.kernels.name();
+                let kernels = self.kept.settings.kernels;
                 return experiment(ModelBench::new(plan, kernels, &mut self.lab())?);
             }
             Op::Kernels(kernels) => {
@@ -389,29 +374,21 @@ impl<'s, 'm, M: Machine> Session<'s, 'm, M> {
     fn generate(
         &mut self,
         prompt: Vec<TokenId>,
-        is_chat: bool,
+        source: Source,
         sampling: &Sampling,
         logits: Logits,
     ) -> Result<Begun<'m, M>, Error<'static>> {
-        let settings = sampling
-            .over(&self.kept.settings)
-            .map_err(|error| Error::new(error.code(), error))?;
+        let settings = sampling.over(&self.kept.settings)?;
         let plan = Plan {
             prompt,
-            seed: 0,
+            source,
+            seed: self.seed(&settings),
             ignore_eos: sampling.ignore_eos,
-            is_chat,
-            is_asked: false,
             logits,
             counts: sampling.counts,
         };
-        self.start(plan, &settings)
-    }
-
-    fn start(&mut self, plan: Plan, settings: &Settings) -> Result<Begun<'m, M>, Error<'static>> {
-        let seed = self.seed(settings);
         let model = self.model.as_mut().ok_or_else(no_model)?;
-        let generation = Generation::new(Plan { seed, ..plan }, settings, model, self.machine)?;
+        let generation = Generation::new(plan, &settings, model, self.machine)?;
         Ok(Begun::Task(Task::Generation(Box::new(generation))))
     }
 

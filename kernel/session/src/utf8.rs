@@ -29,57 +29,27 @@ impl Utf8Stream {
 
     /// Takes `bytes`; hands every piece of text that became certain to `emit`, in order.
     pub fn push(&mut self, bytes: &[u8], emit: &mut dyn FnMut(&str)) {
-        let mut rest = bytes;
-        // A held character is completed, or refuted, byte by byte; then the rest goes in one piece.
-        while self.len > 0
-            && let Some((&byte, tail)) = rest.split_first()
-        {
-            self.held[self.len] = byte;
-            let candidate = &self.held[..self.len + 1];
-            match core::str::from_utf8(candidate) {
-                Ok(text) => {
-                    emit(text);
-                    self.len = 0;
-                    rest = tail;
-                }
-                Err(error) if error.error_len().is_none() => {
-                    self.len += 1;
-                    rest = tail;
-                }
-                // The new byte does not continue what is held: that part is lost, the byte is not.
-                Err(_) => {
-                    emit("\u{FFFD}");
-                    self.len = 0;
-                }
+        for &byte in bytes {
+            self.push_byte(byte, &mut |piece| emit(piece.unwrap_or("\u{FFFD}")));
+        }
+    }
+
+    /// Takes one byte; hands what became certain to `emit`: bytes that are no character, then a character.
+    pub fn push_byte(&mut self, byte: u8, emit: &mut dyn FnMut(Result<&str, &[u8]>)) {
+        self.held[self.len] = byte;
+        self.len += 1;
+        match core::str::from_utf8(&self.held[..self.len]) {
+            Ok(text) => emit(Ok(text)),
+            Err(error) if error.error_len().is_none() => return,
+            Err(_) if self.len == 1 => emit(Err(&[byte])),
+            // The new byte does not continue what is held: that part is lost, the byte is not.
+            Err(_) => {
+                emit(Err(&self.held[..self.len - 1]));
+                self.len = 0;
+                return self.push_byte(byte, emit);
             }
         }
-        while !rest.is_empty() {
-            match core::str::from_utf8(rest) {
-                Ok(text) => {
-                    emit(text);
-                    return;
-                }
-                Err(error) => {
-                    let (valid, after) = rest.split_at(error.valid_up_to());
-                    if let Ok(text) = core::str::from_utf8(valid)
-                        && !text.is_empty()
-                    {
-                        emit(text);
-                    }
-                    match error.error_len() {
-                        Some(bad) => {
-                            emit("\u{FFFD}");
-                            rest = &after[bad..];
-                        }
-                        None => {
-                            self.held[..after.len()].copy_from_slice(after);
-                            self.len = after.len();
-                            return;
-                        }
-                    }
-                }
-            }
-        }
+        self.len = 0;
     }
 
     /// Ends the stream: a character that never got its end is passed on as U+FFFD.

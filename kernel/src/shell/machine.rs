@@ -13,14 +13,14 @@ use llm::engine::Timer;
 use parallel::Cores;
 use protocol::event::Phase;
 use protocol::facts::{BoardFacts, Health, Stack};
-use session::machine::{ModelEntry, Window};
+use session::machine::ModelEntry;
 
 use crate::card::{self, CardFile, Slot};
 use crate::clock::Clock;
 use crate::core_pool::CorePool;
 use crate::info::{self, BoardInfo};
 use crate::serial::Serial;
-use crate::{board, heap, memory, window};
+use crate::{board, heap, memory};
 
 /// The file with the settings.
 const OPTIONS_FILE: &str = "pilm.txt";
@@ -120,10 +120,6 @@ impl session::Machine for Machine {
     fn cores(&self, n: Option<usize>) -> &dyn Cores {
         self.cores.set_n_cores(n.unwrap_or(usize::MAX));
         &self.cores
-    }
-
-    fn measure(&self, work: &mut dyn FnMut()) -> Window {
-        window::measure(&self.cores, work)
     }
 
     fn facts(&self) -> &BoardFacts {

@@ -3,6 +3,8 @@
 //! **Resources**: ECMA-48 (control sequences, §5.4), xterm's "Control Sequences" (cursor, function and
 //! modified keys, bracketed paste).
 
+use session::Utf8Stream;
+
 /// One thing a person does to the line.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Key {
@@ -73,8 +75,7 @@ pub struct KeyDecoder {
     state: State,
     after_cr: bool,
     pasting: bool,
-    partial: [u8; 4],
-    partial_len: usize,
+    utf8: Utf8Stream,
 }
 
 impl KeyDecoder {
@@ -84,14 +85,13 @@ impl KeyDecoder {
             state: State::Ground,
             after_cr: false,
             pasting: false,
-            partial: [0; 4],
-            partial_len: 0,
+            utf8: Utf8Stream::new(),
         }
     }
 
     /// Whether the next byte starts something new, outside of pasted text.
     pub fn is_idle(&self) -> bool {
-        self.state == State::Ground && !self.pasting && self.partial_len == 0
+        self.state == State::Ground && !self.pasting && self.utf8.held_bytes() == 0
     }
 
     /// Whether `byte` is the LF of a CRLF whose CR has been taken; must be asked before [`Self::push`].
@@ -153,60 +153,31 @@ impl KeyDecoder {
     }
 
     fn ground(&mut self, byte: u8, emit: &mut dyn FnMut(Key)) {
-        if self.partial_len > 0 {
-            self.partial[self.partial_len] = byte;
-            match core::str::from_utf8(&self.partial[..=self.partial_len]) {
-                Ok(text) => {
-                    self.partial_len = 0;
-                    text.chars().for_each(|c| emit(Key::Char(c)));
-                    return;
-                }
-                Err(error) if error.error_len().is_none() => {
-                    self.partial_len += 1;
-                    return;
-                }
-                Err(_) => {
-                    let held = self.partial_len;
-                    self.partial_len = 0;
-                    self.partial[..held]
-                        .iter()
-                        .for_each(|&b| emit(Key::Invalid(b)));
-                }
+        let mut utf8 = core::mem::take(&mut self.utf8);
+        utf8.push_byte(byte, &mut |piece| match piece {
+            Ok(text) => text.chars().filter_map(|c| self.key(c)).for_each(&mut *emit),
+            Err(bytes) => bytes.iter().for_each(|&byte| emit(Key::Invalid(byte))),
+        });
+        self.utf8 = utf8;
+    }
+
+    /// The key of a character outside of escape sequences, if it is one.
+    fn key(&mut self, c: char) -> Option<Key> {
+        match c {
+            '\x1B' => {
+                self.state = State::Escape;
+                None
             }
-        }
-        match byte {
-            0x1B => self.state = State::Escape,
-            b'\r' => {
-                self.after_cr = true;
-                emit(if self.pasting {
-                    Key::PastedNewline
-                } else {
-                    Key::Enter
-                });
+            '\r' | '\n' => {
+                self.after_cr = c == '\r';
+                Some(match self.pasting {
+                    true => Key::PastedNewline,
+                    false => Key::Enter,
+                })
             }
-            b'\n' => emit(if self.pasting {
-                Key::PastedNewline
-            } else {
-                Key::Enter
-            }),
-            0x20..=0x7E => emit(Key::Char(char::from(byte))),
-            0x80.. => match core::str::from_utf8(&[byte]) {
-                Err(error) if error.error_len().is_none() => {
-                    self.partial[0] = byte;
-                    self.partial_len = 1;
-                }
-                _ => emit(Key::Invalid(byte)),
-            },
-            b'\t' => emit(if self.pasting {
-                Key::Char('\t')
-            } else {
-                Key::Tab
-            }),
-            _ => {
-                if let Some(key) = control(byte) {
-                    emit(key);
-                }
-            }
+            '\t' if !self.pasting => Some(Key::Tab),
+            '\0'..' ' | '\x7F' if c != '\t' => control(c),
+            c => Some(Key::Char(c)),
         }
     }
 
@@ -260,22 +231,22 @@ impl KeyDecoder {
 }
 
 /// The key of a C0 control character or DEL, as in readline.
-fn control(byte: u8) -> Option<Key> {
-    Some(match byte {
-        0x01 => Key::Home,
-        0x02 => Key::Left,
-        0x03 => Key::Interrupt,
-        0x04 => Key::EndOrDelete,
-        0x05 => Key::End,
-        0x06 => Key::Right,
-        0x08 | 0x7F => Key::Backspace,
-        0x0B => Key::KillToEnd,
-        0x0C => Key::Redraw,
-        0x0E => Key::Down,
-        0x10 => Key::Up,
-        0x15 => Key::KillToStart,
-        0x17 => Key::KillWordLeft,
-        0x19 => Key::Yank,
+fn control(c: char) -> Option<Key> {
+    Some(match c {
+        '\x01' => Key::Home,
+        '\x02' => Key::Left,
+        '\x03' => Key::Interrupt,
+        '\x04' => Key::EndOrDelete,
+        '\x05' => Key::End,
+        '\x06' => Key::Right,
+        '\x08' | '\x7F' => Key::Backspace,
+        '\x0B' => Key::KillToEnd,
+        '\x0C' => Key::Redraw,
+        '\x0E' => Key::Down,
+        '\x10' => Key::Up,
+        '\x15' => Key::KillToStart,
+        '\x17' => Key::KillWordLeft,
+        '\x19' => Key::Yank,
         _ => return None,
     })
 }

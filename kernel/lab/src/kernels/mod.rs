@@ -23,8 +23,6 @@ use protocol::settings::KernelSet;
 
 /// Samples per configuration unless asked otherwise, on a board and in an emulator.
 const RUNS: [usize; 2] = [10, 3];
-/// Tries per sample, void ones included.
-const TRIES: usize = 3;
 
 /// One set with one load on some cores.
 struct Configuration {
@@ -104,7 +102,7 @@ impl KernelBench {
             let speedup = reference.map(|reference| reference.samples.mean() / here.samples.mean());
             let rate = here.samples.per_second(inputs.read_bytes() as f64 / 1e9);
             lab.report.event(Event::Kernels(Box::new(event::Kernels {
-                kernels: Cow::Borrowed(here.kernels.name()),
+                kernels: here.kernels,
                 tensor: Cow::Borrowed(inputs.tensor),
                 format: Cow::Borrowed(inputs.format.name()),
                 rows: inputs.rows,
@@ -148,25 +146,18 @@ impl<M: Machine> Experiment<M> for KernelBench {
         let Some((_, matrix)) = matrices.get(here.matrix) else {
             return Ok(None);
         };
-        for _ in 0..TRIES {
-            let out = Arena::new(scratch).slice(inputs.out_len(here.n_tokens));
-            let out = out.map_err(|error| {
-                let message = format_args!("too little memory is set aside: {error}");
-                Error::new(ErrorCode::OutOfMemory, message)
-            })?;
-            let irqs = machine.irqs_taken();
-            let started = machine.now_us();
-            inputs.multiply(matrix, cores, kernels, here.n_tokens, out);
-            let took = machine.now_us() - started;
-            if round == 0 {
-                here.error = Some(inputs.error(out, here.n_tokens));
-                break;
-            }
-            let is_quiet = machine.irqs_taken() == irqs;
-            here.samples.keep(took, is_quiet);
-            if is_quiet {
-                break;
-            }
+        let n_tokens = here.n_tokens;
+        let out = Arena::new(scratch).slice(inputs.out_len(n_tokens));
+        let out = out.map_err(|error| {
+            let message = format_args!("too little memory is set aside: {error}");
+            Error::new(ErrorCode::OutOfMemory, message)
+        })?;
+        if round == 0 {
+            inputs.multiply(matrix, cores, kernels, n_tokens, out);
+            here.error = Some(inputs.error(out, n_tokens));
+        } else {
+            let multiply = || inputs.multiply(matrix, cores, kernels, n_tokens, out);
+            here.samples.time(machine, multiply);
         }
         Ok(None)
     }

@@ -23,13 +23,16 @@ pub use record::{Action, Bench, Check, CheckKind, Kernels, Membw, Phase, Ppl, Sa
 
 /// An event as a line carries it.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
-pub struct Line<'a> {
-    /// The request's.
-    pub id: Id,
-    /// What happened.
+pub struct Answer<I, E> {
+    /// The request's [`Id`].
+    pub id: I,
+    /// The [`Event`].
     #[serde(flatten)]
-    pub event: Event<'a>,
+    pub event: E,
 }
+
+/// An answer as it is read.
+pub type Line<'a> = Answer<Id, Event<'a>>;
 
 /// What happened.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]

@@ -1,9 +1,11 @@
 //! Records of measurements.
 
 use crate::facts::Conditions;
+use crate::settings::KernelSet;
 use alloc::borrow::Cow;
 use alloc::string::String;
 use alloc::vec::Vec;
+use core::fmt;
 use serde::{Deserialize, Serialize};
 
 /// Which part of a generation.
@@ -63,7 +65,7 @@ pub struct Bench {
     /// Type of the KV cache.
     pub kv: Cow<'static, str>,
     /// The kernel set.
-    pub kernels: Cow<'static, str>,
+    pub kernels: KernelSet,
     /// Bytes of tensors that one decoded token reads.
     pub bytes_per_token: u64,
     /// The machine.
@@ -81,7 +83,7 @@ pub struct Bench {
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct Kernels {
     /// The kernel set.
-    pub kernels: Cow<'static, str>,
+    pub kernels: KernelSet,
     /// The matrix.
     pub tensor: Cow<'static, str>,
     /// Its type.
@@ -136,14 +138,11 @@ pub enum Action {
 impl Action {
     /// All of them.
     pub const ALL: [Self; 3] = [Self::Read, Self::Write, Self::Copy];
+}
 
-    /// Its name.
-    pub fn name(self) -> &'static str {
-        match self {
-            Self::Read => "read",
-            Self::Write => "write",
-            Self::Copy => "copy",
-        }
+impl fmt::Display for Action {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        self.serialize(f)
     }
 }
 
@@ -204,15 +203,9 @@ pub enum CheckKind {
     Balance,
 }
 
-impl CheckKind {
-    /// Its name.
-    pub fn name(self) -> &'static str {
-        match self {
-            Self::Bits => "bits",
-            Self::Accuracy => "accuracy",
-            Self::Card => "card",
-            Self::Balance => "balance",
-        }
+impl fmt::Display for CheckKind {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        self.serialize(f)
     }
 }
 

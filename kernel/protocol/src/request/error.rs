@@ -1,7 +1,7 @@
 //! Why a line is not a request.
 
 use super::Op;
-use crate::event::ErrorCode;
+use crate::event::{Error, ErrorCode};
 use alloc::string::String;
 use core::fmt;
 
@@ -100,3 +100,9 @@ impl fmt::Display for RequestError {
 }
 
 impl core::error::Error for RequestError {}
+
+impl From<RequestError> for Error<'static> {
+    fn from(error: RequestError) -> Self {
+        Self::new(error.code(), error)
+    }
+}

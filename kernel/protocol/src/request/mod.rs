@@ -7,7 +7,7 @@ mod parts;
 use crate::id::Id;
 use alloc::string::String;
 use alloc::vec::Vec;
-use fields::Reader;
+use fields::{Fields, Reader};
 
 pub use error::RequestError;
 pub use fields::Part;
@@ -62,8 +62,8 @@ macro_rules! ops {
             fn read(name: &str, reader: &Reader<'_>) -> Result<Self, RequestError> {
                 match name {
                     $($word => {
-                        reader.takes($word, &[$(fields::names::<$Part>()),+])?;
-                        Ok(Self::$name($(reader.part::<$Part>($word)?),+))
+                        reader.takes($word, &[$(Fields::of::<$Part>()),+])?;
+                        Ok(Self::$name($(reader.part::<$Part>()?),+))
                     })*
                     op => Err(RequestError::UnknownOp { op: op.into() }),
                 }
@@ -72,8 +72,7 @@ macro_rules! ops {
             /// The fields of each op: its name, those that it needs, those that it may have.
             pub fn fields() -> Vec<(&'static str, Vec<String>, Vec<String>)> {
                 Vec::from([$({
-                    let (mut needed, mut optional) = (Vec::new(), Vec::new());
-                    $(fields::list::<$Part>(&mut needed, &mut optional);)+
+                    let (needed, optional) = fields::listed(&[$(Fields::of::<$Part>()),+]);
                     ($word, needed, optional)
                 },)*])
             }

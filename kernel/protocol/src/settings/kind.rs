@@ -4,6 +4,8 @@ use alloc::string::{String, ToString};
 use core::fmt::{self, Display, Write};
 use core::ops::RangeInclusive;
 use core::str::FromStr;
+use serde::de::value::{Error as Unknown, StringDeserializer};
+use serde::de::{DeserializeOwned, IntoDeserializer};
 
 /// A set of values of type `T` with their words.
 pub(super) trait Kind<T> {
@@ -49,9 +51,10 @@ impl<T, K: Kind<T>> Kind<Option<T>> for Or<K> {
 /// Words of an enumeration.
 pub(super) struct Words;
 
-impl<T: FromStr + Display> Kind<T> for Words {
+impl<T: DeserializeOwned + Display> Kind<T> for Words {
     fn read(&self, word: &str) -> Option<T> {
-        word.to_ascii_lowercase().parse().ok()
+        let word: StringDeserializer<Unknown> = word.to_ascii_lowercase().into_deserializer();
+        T::deserialize(word).ok()
     }
 
     fn show(&self, value: &T, out: &mut dyn Write) -> fmt::Result {

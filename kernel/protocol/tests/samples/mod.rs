@@ -7,6 +7,7 @@ use protocol::event::{
     Samples, Text, Timing, Token, Tokens, Usage,
 };
 use protocol::facts::{BoardFacts, Conditions, Health, LoadTiming, ModelFacts, Stack};
+use protocol::settings::KernelSet;
 use protocol::{Setting, Settings};
 
 /// The events, in the order of the documentation.
@@ -80,14 +81,14 @@ pub fn events() -> Vec<Event<'static>> {
             model: "a.gguf".into(),
             format: "Q8_0".into(),
             kv: "f16".into(),
-            kernels: "int8".into(),
+            kernels: KernelSet::Int8,
             bytes_per_token: 4,
             conditions: conditions.clone(),
             samples: samples.clone(),
             tokens_per_s: Some(2.5),
         })),
         Event::Kernels(Box::new(Kernels {
-            kernels: "int8".into(),
+            kernels: KernelSet::Int8,
             tensor: "ffn_up".into(),
             format: "Q8_0".into(),
             rows: 1,
