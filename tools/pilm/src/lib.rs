@@ -7,8 +7,7 @@
 //! * [`requantize`]: a GGUF file in other weight types
 //! * [`convert`], [`safetensors`]: a Hugging Face directory as a GGUF file
 //! * [`synth`]: seeded models for tests
-//! * [`reference`](mod@reference): a decoder in f64, the engine's yardstick
-//! * [`decoder`]: what comparisons need of either
+//! * [`decoder`]: what comparisons need of a model
 //! * [`parity`], [`metrics`], [`npy`]: comparison with the stored results of another implementation
 //! * [`perplexity`]: perplexity on a text, distance from a base run
 //!
@@ -38,7 +37,6 @@ pub mod npy;
 pub mod parity;
 pub mod perplexity;
 pub mod quantize;
-pub mod reference;
 pub mod requantize;
 pub mod safetensors;
 pub mod session;

@@ -1,5 +1,8 @@
 //! The engine against the f64 decoder, on synthetic models of every shape.
 
+mod parity;
+mod reference;
+
 use llm::engine::LoadOptions;
 use llm::model_file::ModelFile;
 use ops::GgmlType;
@@ -7,10 +10,10 @@ use ops::crc32c::crc32c_f32;
 use ops::matrix::Kernels;
 use pilm::decoder::Decoder;
 use pilm::metrics::{argmax, cosine, max_difference};
-use pilm::reference::Reference;
 use pilm::session::{Memory, Session};
 use pilm::synth::{Shape, bytes, q4_k_m, write_mixed};
 use pilm::threads::Threads;
+use reference::Reference;
 
 /// More than one batch and more than one block of 64 positions.
 const N_IDS: u32 = 150;

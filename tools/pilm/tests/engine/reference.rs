@@ -21,7 +21,7 @@ use std::collections::BTreeMap;
 use llm::gguf::{self, Gguf};
 use llm::source::ModelSource;
 
-use crate::dequantize::dequantize;
+use pilm::dequantize::dequantize;
 
 /// A model with all its weights as f32, computed with in f64.
 pub struct Reference {
@@ -279,8 +279,8 @@ pub enum Error {
 #[cfg(test)]
 mod tests {
     use super::Reference;
-    use crate::synth::{Shape, bytes};
     use ops::GgmlType;
+    use pilm::synth::{Shape, bytes};
 
     fn spread(logits: &[f64]) -> f64 {
         let mean = logits.iter().sum::<f64>() / logits.len() as f64;
