@@ -1,6 +1,6 @@
 //! Where things are, and how cargo is called.
 
-use anyhow::Result;
+use anyhow::{Context, Result, ensure};
 use std::env;
 use std::path::{Path, PathBuf};
 use std::process::Command;
@@ -50,6 +50,24 @@ pub fn files_below(folder: &Path) -> Result<Vec<PathBuf>> {
         }
     }
     Ok(files)
+}
+
+/// What `command` prints.
+///
+/// # Errors
+/// It cannot be started, does not succeed, or prints no UTF-8.
+pub fn printed(command: &mut Command) -> Result<String> {
+    let program = command.get_program().to_string_lossy().into_owned();
+    let output = command
+        .output()
+        .with_context(|| format!("{program} cannot be started"))?;
+    ensure!(
+        output.status.success(),
+        "{program} failed ({}): {}",
+        output.status,
+        String::from_utf8_lossy(&output.stderr)
+    );
+    Ok(String::from_utf8(output.stdout)?)
 }
 
 /// The cargo that runs us, in the workspace's root.

@@ -3,7 +3,7 @@
 //! The package holds the source of the core library of exactly one rustc. Compiled once, its three
 //! libraries go where `rustup target add` would have put them; from then on everything is stable Rust.
 
-use super::apt::{self, Debian, PrivateApt};
+use super::apt::{self, Debian, PrivateApt, Selection};
 use super::rustc::{self, sysroot};
 use crate::voice::Voice;
 use crate::workspace::{TARGET, cargo, files_below, output_dir};
@@ -65,12 +65,16 @@ fn unpack_source(voice: Voice, version: &str) -> Result<PathBuf> {
     if library.join("core").is_dir() {
         return Ok(library);
     }
-    if !apt::has_apt() {
-        bail!("no rustup and no apt-get here: install the target with your system's packages");
-    }
+    ensure!(
+        apt::has_apt(),
+        "no rustup and no apt-get here: install the target with your system's packages"
+    );
     let debian = Debian::detect()
         .context("only Debian's own archive has the package rust-src of a recent Rust")?;
-    let apt = |suite: &str| PrivateApt::new(voice, &debian, suite, &dir.join("apt").join(suite));
+    let apt = |suite: &str| {
+        let dir = dir.join("apt").join(suite);
+        PrivateApt::new(voice, &debian, suite, dir, Selection::HOST)
+    };
     let (suite, exact) = search(version, &mut |suite| apt(suite)?.versions(PACKAGE))?;
     apt(suite)?.unpack(voice, PACKAGE, &exact, &source)?;
     ensure!(
@@ -89,16 +93,16 @@ fn search(
 ) -> Result<(&'static str, String)> {
     let mut others = Vec::new();
     for suite in SUITES {
-        match versions(suite) {
+        others.push(match versions(suite) {
             Ok(versions) => match exact(&versions, rustc) {
                 Some(exact) => return Ok((suite, exact.to_owned())),
-                None => others.push(format!(
-                    "{suite} has {}",
-                    versions.first().map_or("none", String::as_str)
-                )),
+                None => {
+                    let newest = versions.first().map_or("none", String::as_str);
+                    format!("{suite} has {newest}")
+                }
             },
-            Err(error) => others.push(format!("{suite}: {error:#}")),
-        }
+            Err(error) => format!("{suite}: {error:#}"),
+        });
     }
     bail!(
         "no suite of Debian has {PACKAGE} {rustc}, the version of your rustc: {}",
