@@ -53,15 +53,7 @@ fn all_circles(root: &Path) -> Result<BTreeSet<(String, String)>> {
     let roots = manifests
         .flat_map(|file| ["src/lib.rs", "src/main.rs"].map(|name| file.with_file_name(name)));
     for crate_root in roots.filter(|file| file.is_file()) {
-        let mut modules = modules::modules(&crate_root)?;
-        for module in &mut modules {
-            module.file = module
-                .file
-                .strip_prefix(root)
-                .unwrap_or(&module.file)
-                .to_owned();
-        }
-        found.extend(circles::circles(&modules));
+        found.extend(circles::circles(&modules::modules(&crate_root)?, root));
     }
     Ok(found)
 }
