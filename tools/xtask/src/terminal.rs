@@ -1,6 +1,7 @@
 //! The person's terminal, joined to the firmware's console.
 
 use crate::session::PROMPT;
+use crate::workspace::printed;
 use anyhow::{Context, Result};
 use qemu::Qemu;
 use std::io::{self, IsTerminal, Read};
@@ -131,12 +132,8 @@ impl Drop for RawMode {
 }
 
 fn stty(arguments: &[&str]) -> Result<String> {
-    let output = Command::new("stty")
-        .args(arguments)
-        .stdin(Stdio::inherit())
-        .output()
-        .context("stty cannot be started: it sets up the terminal")?;
-    Ok(String::from_utf8_lossy(&output.stdout).into_owned())
+    let mut stty = Command::new("stty");
+    printed(stty.args(arguments).stdin(Stdio::inherit())).context("stty sets up the terminal")
 }
 
 #[cfg(test)]
