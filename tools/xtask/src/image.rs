@@ -86,13 +86,13 @@ pub fn check_first(models: &[PathBuf], sd_size: Option<u64>) -> Result<()> {
     }
 }
 
-/// The name that a model has on the card: its own.
+/// The name of a file as text: what a model is called on the card.
 ///
 /// # Errors
 /// It has none, or none that FAT can hold.
-pub fn file_name(model: &Path) -> Result<&str> {
-    let name = model.file_name().and_then(|name| name.to_str());
-    name.with_context(|| format!("{} has no usable file name", model.display()))
+pub fn file_name(path: &Path) -> Result<&str> {
+    let name = path.file_name().and_then(|name| name.to_str());
+    name.with_context(|| format!("{} has no usable file name", path.display()))
 }
 
 /// Everything on the card: what the board starts from, what this project makes, the models.
@@ -146,7 +146,7 @@ pub fn write_card(
         None => card::fitting_size(files)?,
     };
     let bar = voice.bytes("Writing the card", card::total_bytes(files)?);
-    card::write(out, size, files, &mut |copied| bar.set_position(copied))?;
+    card::write(out, size, files, &mut |n_bytes| bar.inc(n_bytes))?;
     bar.finish_and_clear();
     Ok(size)
 }
