@@ -17,7 +17,7 @@ pub mod work;
 use crate::setup::{emulator, model};
 use crate::voice::Voice;
 use crate::workspace::output_dir;
-use crate::{card, figures as data, firmware, image};
+use crate::{figures as data, firmware, image};
 use anyhow::{Context, Result, bail, ensure};
 use conversation::{Conversation, STEPS};
 pub use figures::Figures;
@@ -183,7 +183,7 @@ fn prepare(voice: Voice, kernel: &Path, weight_type: WeightType, kernels: Kernel
     let facts = model_facts(&model).with_context(|| format!("reading {}", model.display()))?;
     let files = image::model_files(&model)?;
     let path = output_dir().join(format!("count-{name}.img"));
-    image::write_card(voice, &files, Some(card::fitting_size(&files)?), &path)?;
+    image::write_card(voice, &files, None, &path)?;
     let machine = Machine::new(kernel)
         .card(&path)
         .append(&format!("pilm.cores=1 pilm.kernels={kernels}"))

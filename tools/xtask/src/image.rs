@@ -6,7 +6,7 @@ use crate::firmware::{self, Firmware};
 use crate::setup::{board_files, model};
 use crate::voice::Voice;
 use crate::workspace::{output_dir, root};
-use anyhow::{Context, Result, bail};
+use anyhow::{Context, Result};
 use std::path::{Path, PathBuf};
 
 /// What goes on the card, and how large it is.
@@ -141,10 +141,7 @@ pub fn write_card(
     sd_size: Option<u64>,
     out: &Path,
 ) -> Result<u64> {
-    let size = match sd_size {
-        Some(size) => size,
-        None => card::fitting_size(files)?,
-    };
+    let size = sd_size.map_or_else(|| card::fitting_size(files), Ok)?;
     let bar = voice.bytes("Writing the card", card::total_bytes(files)?);
     card::write(out, size, files, &mut |n_bytes| bar.inc(n_bytes))?;
     bar.finish_and_clear();
@@ -164,10 +161,8 @@ pub fn parse_size(text: &str) -> Result<u64> {
     let number: u64 = digits
         .parse()
         .with_context(|| format!("{text:?} is not a size such as 64M or 4G"))?;
-    match number.checked_mul(1 << unit) {
-        Some(bytes) => Ok(bytes),
-        None => bail!("{text} is too large"),
-    }
+    let bytes = number.checked_mul(1 << unit);
+    bytes.with_context(|| format!("{text} is too large"))
 }
 
 #[cfg(test)]

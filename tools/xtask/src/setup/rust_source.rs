@@ -52,9 +52,7 @@ pub(super) fn build_target(voice: Voice) -> Result<()> {
 }
 
 fn source_dir(version: &str) -> PathBuf {
-    output_dir()
-        .join("setup")
-        .join(format!("rust-src-{version}"))
+    output_dir().join(format!("setup/rust-src-{version}"))
 }
 
 /// Downloads the package of exactly this rustc; the folder `library` in it.
@@ -138,11 +136,8 @@ fn compile(voice: Voice, paths: &[&Path], version: &str) -> Result<PathBuf> {
     fs::write(probe.join("src/lib.rs"), "#![no_std]\n")?;
     // bitcode: the release profile links with LTO. The prefixes: the same bytes wherever this is built.
     let mut flags = "-Cembed-bitcode=yes".to_owned();
-    for path in paths {
-        let path = path.display();
-        flags.push_str(&format!(
-            " --remap-path-prefix={path}=/rustc/{version}/library"
-        ));
+    for path in paths.iter().map(|path| path.display()) {
+        flags += &format!(" --remap-path-prefix={path}=/rustc/{version}/library");
     }
     voice.run(
         "Compiling Rust's core library for the board (half a minute)",
