@@ -28,11 +28,13 @@ use std::process::ExitCode;
 pub const CLOSED: u8 = 128 + 13;
 
 /// Why standard output takes no more.
-#[derive(Debug)]
+#[derive(Debug, thiserror::Error)]
 pub enum Error {
     /// Nobody reads it.
+    #[error("nobody reads the output any more")]
     Closed,
     /// It cannot be written, to a full disk for example.
+    #[error("the output cannot be written: {0}")]
     Failed(io::Error),
 }
 
@@ -44,17 +46,6 @@ impl From<io::Error> for Error {
         }
     }
 }
-
-impl fmt::Display for Error {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match self {
-            Error::Closed => f.write_str("nobody reads the output any more"),
-            Error::Failed(error) => write!(f, "the output cannot be written: {error}"),
-        }
-    }
-}
-
-impl std::error::Error for Error {}
 
 /// Writes `text` and sends it off; [`text!`] and [`line!`] call it.
 ///

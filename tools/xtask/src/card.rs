@@ -168,7 +168,7 @@ fn total_sectors(size_bytes: u64) -> Option<u32> {
     u32::try_from(size_bytes / SECTOR - PARTITION_START).ok()
 }
 
-/// Writes the image of a card of `size_bytes` with `files` to `path`; `progress` gets the bytes copied so far.
+/// Writes the image of a card of `size_bytes` with `files` to `path`; `progress` gets the bytes of each piece copied.
 ///
 /// # Errors
 /// Those of [`check_size`], or the host's disk fails.
@@ -190,15 +190,11 @@ pub fn write(
     image.write_all(&master_boot_record(size_bytes))?;
     format(&image, size_bytes)?;
 
-    let slice = partition(&image, size_bytes)?;
-    let volume = FileSystem::new(
-        BufStream::new(slice),
-        FsOptions::new().time_provider(&Epoch),
-    )?;
+    let slice = BufStream::new(partition(&image, size_bytes)?);
+    let volume = FileSystem::new(slice, FsOptions::new().time_provider(&Epoch))?;
     let root = volume.root_dir();
-    let mut copied = 0;
     for file in files {
-        copy(file, &root, &mut copied, progress)
+        copy(file, &root, progress)
             .with_context(|| format!("writing {} to the card", file.name))?;
     }
     drop(root);
@@ -212,7 +208,6 @@ pub fn write(
 fn copy(
     file: &CardFile,
     root: &fatfs::Dir<'_, BufStream<StreamSlice<&File>>>,
-    copied: &mut u64,
     progress: &mut dyn FnMut(u64),
 ) -> Result<()> {
     let mut from = file.open()?;
@@ -221,14 +216,9 @@ fn copy(
     }
     let mut to = root.create_file(&file.name)?;
     let mut chunk = vec![0; CHUNK];
-    loop {
-        let n = from.read(&mut chunk)?;
-        if n == 0 {
-            break;
-        }
+    while let n @ 1.. = from.read(&mut chunk)? {
         to.write_all(&chunk[..n])?;
-        *copied += n as u64;
-        progress(*copied);
+        progress(n as u64);
     }
     to.flush()?;
     Ok(())
@@ -326,7 +316,7 @@ mod tests {
         ];
         let (a, b) = (scratch("a.img"), scratch("b.img"));
         let mut copied = 0;
-        write(&a, MIN_BYTES, &files, &mut |n| copied = n).unwrap();
+        write(&a, MIN_BYTES, &files, &mut |n| copied += n).unwrap();
         write(&b, MIN_BYTES, &files, &mut |_| {}).unwrap();
         assert_eq!(copied, 1_200_013);
         assert_eq!(

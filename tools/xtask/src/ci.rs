@@ -80,10 +80,10 @@ pub fn ci(options: &Options) -> Result<()> {
 
 /// The seconds of each part, and of all.
 fn table(seconds: &[(&str, u64)]) -> String {
-    let mut text = String::new();
-    for (name, seconds) in seconds {
-        text.push_str(&format!("{name:<10}{seconds:>6} s\n"));
-    }
+    let lines = seconds.iter();
+    let mut text: String = lines
+        .map(|(name, s)| format!("{name:<10}{s:>6} s\n"))
+        .collect();
     let total: u64 = seconds.iter().map(|(_, seconds)| seconds).sum();
     let checks = if seconds.len() == PARTS.len() {
         "All checks hold"
@@ -122,15 +122,8 @@ fn doc(voice: Voice) -> Result<()> {
 fn ask_the_real_model(voice: Voice) -> Result<()> {
     voice.say("Asking the default model in QEMU");
     let output = cargo()
-        .args([
-            "xtask",
-            "run",
-            "--prompt",
-            QUESTION,
-            "--max-tokens",
-            "24",
-            "--quiet",
-        ])
+        .args(["xtask", "run", "--prompt", QUESTION])
+        .args(["--max-tokens", "24", "--quiet"])
         .output()
         .context("cargo cannot be started")?;
     let answer = String::from_utf8_lossy(&output.stdout);

@@ -11,14 +11,13 @@
 mod bars;
 mod conversation;
 mod figures;
-mod load;
 mod pieces;
 pub mod work;
 
 use crate::setup::{emulator, model};
 use crate::voice::Voice;
 use crate::workspace::output_dir;
-use crate::{card, figures as data, firmware, image};
+use crate::{figures as data, firmware, image};
 use anyhow::{Context, Result, bail, ensure};
 use conversation::{Conversation, STEPS};
 pub use figures::Figures;
@@ -143,12 +142,21 @@ pub fn count(options: &Options) -> Result<()> {
 
     let mut failures = Vec::new();
     let mut figures = Figures::default();
-    for (job, (counted, result)) in jobs.iter().zip(count_side_by_side(
-        voice,
-        &jobs,
-        &positions,
-        &options.guesses,
-    )) {
+    let count = |job| {
+        let mut figures = ModelFigures::default();
+        let result = count_model(voice, job, &positions, &options.guesses, &mut figures);
+        (figures, result)
+    };
+    // as many at a time as the harness lets QEMUs run
+    let counted: Vec<_> = thread::scope(|scope| {
+        let spawn = |job| scope.spawn(move || count(job));
+        let threads: Vec<_> = jobs.iter().map(spawn).collect();
+        let results = threads.into_iter().map(thread::ScopedJoinHandle::join);
+        results
+            .map(|result| result.expect("counting does not panic"))
+            .collect()
+    });
+    for (job, (counted, result)) in jobs.iter().zip(counted) {
         figures.extend(&job.name, counted);
         failures.extend(result.err().map(|error| format!("{}: {error:#}", job.name)));
     }
@@ -175,7 +183,7 @@ fn prepare(voice: Voice, kernel: &Path, weight_type: WeightType, kernels: Kernel
     let facts = model_facts(&model).with_context(|| format!("reading {}", model.display()))?;
     let files = image::model_files(&model)?;
     let path = output_dir().join(format!("count-{name}.img"));
-    image::write_card(voice, &files, Some(card::fitting_size(&files)?), &path)?;
+    image::write_card(voice, &files, None, &path)?;
     let machine = Machine::new(kernel)
         .card(&path)
         .append(&format!("pilm.cores=1 pilm.kernels={kernels}"))
@@ -187,30 +195,7 @@ fn prepare(voice: Voice, kernel: &Path, weight_type: WeightType, kernels: Kernel
     })
 }
 
-/// Runs the jobs, as many at a time as the harness lets QEMUs run; what each has counted, all of it or up to an error.
-fn count_side_by_side(
-    voice: Voice,
-    jobs: &[Job],
-    positions: &BTreeSet<usize>,
-    guesses: &[u16],
-) -> Vec<(ModelFigures, Result<()>)> {
-    let count = |job| {
-        let mut figures = ModelFigures::default();
-        let result = count_model(voice, job, positions, guesses, &mut figures);
-        (figures, result)
-    };
-    thread::scope(|scope| {
-        let threads: Vec<_> = jobs
-            .iter()
-            .map(|job| scope.spawn(move || count(job)))
-            .collect();
-        let join = |thread: thread::ScopedJoinHandle<'_, _>| {
-            thread.join().expect("counting does not panic")
-        };
-        threads.into_iter().map(join).collect()
-    })
-}
-
+/// Counts one model: all of it, or up to an error.
 fn count_model(
     voice: Voice,
     job: &Job,
@@ -221,37 +206,29 @@ fn count_model(
     let name = job.name.as_str();
     let last = positions.last().copied().context("no position to count")?;
     let mut conversation = Conversation::start(voice, name, &job.machine)?;
-    let mut add = |counted: ModelFigures| {
+    let mut add = |fill: &dyn Fn(&mut ModelFigures)| {
+        let mut counted = ModelFigures::default();
+        fill(&mut counted);
         counted.lines(name).iter().for_each(|line| voice.say(line));
         figures.extend(counted);
     };
-    add(load::count_load(&mut conversation.session)?);
+    let load = conversation.load()?;
+    add(&|counted| counted.load = Some(load));
     for drafted in guesses.iter().map(|&n| usize::from(n)) {
-        let pass = BTreeMap::from([(drafted, conversation.pass(drafted)?)]);
-        add(ModelFigures {
-            pass,
-            ..ModelFigures::default()
-        });
+        let pass = conversation.pass(drafted)?;
+        add(&|counted| counted.pass = [(drafted, pass)].into());
     }
     conversation.plan(positions, PROMPT_TOKENS);
-    let decode = |conversation: &mut Conversation<'_>, position| {
-        let decode = BTreeMap::from([(position, conversation.decode(position, STEPS)?.0)]);
-        anyhow::Ok(ModelFigures {
-            decode,
-            ..ModelFigures::default()
-        })
-    };
     for &position in positions.range(..PROMPT_TOKENS) {
-        add(decode(&mut conversation, position)?);
+        let (decode, _) = conversation.decode(position, STEPS)?;
+        add(&|counted| counted.decode = [(position, decode)].into());
     }
     // from an empty context, as the prompt of a first question
-    let prefill = BTreeMap::from([(PROMPT_TOKENS, conversation.restart(PROMPT_TOKENS)?)]);
-    add(ModelFigures {
-        prefill,
-        ..ModelFigures::default()
-    });
+    let prefill = conversation.restart(PROMPT_TOKENS)?;
+    add(&|counted| counted.prefill = [(PROMPT_TOKENS, prefill)].into());
     for &position in positions.range(PROMPT_TOKENS..) {
-        add(decode(&mut conversation, position)?);
+        let (decode, _) = conversation.decode(position, STEPS)?;
+        add(&|counted| counted.decode = [(position, decode)].into());
     }
 
     let mut misses = Vec::new();
@@ -260,11 +237,8 @@ fn count_model(
         let (_, cores) = conversation.decode(last, 1)?;
         let work = Work::new(&cores, n_cores, &job.facts)?;
         misses.extend(work.misses());
-        let work = BTreeMap::from([(last, BTreeMap::from([(n_cores, work)]))]);
-        add(ModelFigures {
-            work,
-            ..ModelFigures::default()
-        });
+        let work = BTreeMap::from([(n_cores, work)]);
+        add(&|counted| counted.work = [(last, work.clone())].into());
     }
     ensure!(misses.is_empty(), "{}", misses.join("; "));
     Ok(())

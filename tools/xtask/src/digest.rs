@@ -2,22 +2,18 @@
 
 use anyhow::{Context, Result, ensure};
 use ops::crc32c::Crc32c;
-use sha2::Digest;
+use sha2::{Digest, Sha256};
 use std::fs::File;
 use std::io::{self, Read};
 use std::path::Path;
 
-/// A digest in lower-case hexadecimal.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Sha256(pub &'static str);
-
-/// The digest of a file.
+/// The SHA-256 of a file in lower-case hexadecimal.
 ///
 /// # Errors
 /// The file cannot be read.
 pub fn sha256(path: &Path) -> Result<String> {
     let mut file = File::open(path).with_context(|| format!("reading {}", path.display()))?;
-    let mut hasher = sha2::Sha256::new();
+    let mut hasher = Sha256::new();
     io::copy(&mut file, &mut hasher).with_context(|| format!("reading {}", path.display()))?;
     Ok(format!("{:x}", hasher.finalize()))
 }
@@ -42,21 +38,20 @@ pub fn crc32c(path: &Path) -> Result<u32> {
 ///
 /// # Errors
 /// The file is there and cannot be read.
-pub fn matches(path: &Path, expected: Sha256) -> Result<bool> {
-    Ok(path.exists() && sha256(path)? == expected.0)
+pub fn matches(path: &Path, expected: &str) -> Result<bool> {
+    Ok(path.exists() && sha256(path)? == expected)
 }
 
 /// Fails unless the file has this digest.
 ///
 /// # Errors
 /// It has another one, or cannot be read.
-pub fn check(path: &Path, expected: Sha256) -> Result<()> {
+pub fn check(path: &Path, expected: &str) -> Result<()> {
     let found = sha256(path)?;
     ensure!(
-        found == expected.0,
-        "{} is not the file it should be: its SHA-256 is {found}, not {}; delete it and start again",
-        path.display(),
-        expected.0
+        found == expected,
+        "{} is not the file it should be: its SHA-256 is {found}, not {expected}; delete it and start again",
+        path.display()
     );
     Ok(())
 }
@@ -73,7 +68,7 @@ mod tests {
         let path = dir.join("abc");
         fs::write(&path, "abc").unwrap();
         // FIPS 180-4's example
-        let abc = Sha256("ba7816bf8f01cfea414140de5dae2223b00361a396177a9cb410ff61f20015ad");
+        let abc = "ba7816bf8f01cfea414140de5dae2223b00361a396177a9cb410ff61f20015ad";
         assert!(matches(&path, abc).unwrap());
         check(&path, abc).unwrap();
         fs::write(&path, "abd").unwrap();

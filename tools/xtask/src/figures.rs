@@ -1,6 +1,6 @@
 //! `docs/figures/NAME.json`: what was counted, as data. Pages are rendered from it, bars are compared with it.
 
-use crate::workspace::root;
+use crate::workspace::{read_text, root};
 use anyhow::{Context, Result};
 use serde::Serialize;
 use serde::de::DeserializeOwned;
@@ -17,8 +17,7 @@ fn path(name: &str) -> PathBuf {
 /// The file is missing, or holds something else.
 pub fn read<T: DeserializeOwned>(name: &str) -> Result<T> {
     let path = path(name);
-    let text = fs::read_to_string(&path).with_context(|| format!("reading {}", path.display()))?;
-    serde_json::from_str(&text)
+    serde_json::from_str(&read_text(&path)?)
         .with_context(|| format!("{} is not what this program writes", path.display()))
 }
 

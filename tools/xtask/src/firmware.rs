@@ -3,7 +3,7 @@
 use crate::raw_image::{RawImage, flatten};
 use crate::setup::target;
 use crate::voice::Voice;
-use crate::workspace::{TARGET, cargo, output_dir, root, target_dir};
+use crate::workspace::{TARGET, cargo, output_dir, printed, root, target_dir};
 use anyhow::{Context, Result};
 use std::env;
 use std::fs;
@@ -120,13 +120,8 @@ fn cargo_home() -> Option<PathBuf> {
 /// The commit that is built, with a `+` when files differ from it; none outside of a clone.
 fn commit() -> Option<String> {
     let git = |arguments: &[&str]| {
-        let output = Command::new("git")
-            .args(arguments)
-            .current_dir(root())
-            .output()
-            .ok()
-            .filter(|output| output.status.success())?;
-        String::from_utf8(output.stdout).ok()
+        let mut git = Command::new("git");
+        printed(git.args(arguments).current_dir(root())).ok()
     };
     let mut commit = git(&["rev-parse", "--short=10", "HEAD"])?.trim().to_owned();
     if !git(&["status", "--porcelain", "--untracked-files=no"])?.is_empty() {

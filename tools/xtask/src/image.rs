@@ -6,7 +6,7 @@ use crate::firmware::{self, Firmware};
 use crate::setup::{board_files, model};
 use crate::voice::Voice;
 use crate::workspace::{output_dir, root};
-use anyhow::{Context, Result, bail};
+use anyhow::{Context, Result};
 use std::path::{Path, PathBuf};
 
 /// What goes on the card, and how large it is.
@@ -86,13 +86,13 @@ pub fn check_first(models: &[PathBuf], sd_size: Option<u64>) -> Result<()> {
     }
 }
 
-/// The name that a model has on the card: its own.
+/// The name of a file as text: what a model is called on the card.
 ///
 /// # Errors
 /// It has none, or none that FAT can hold.
-pub fn file_name(model: &Path) -> Result<&str> {
-    let name = model.file_name().and_then(|name| name.to_str());
-    name.with_context(|| format!("{} has no usable file name", model.display()))
+pub fn file_name(path: &Path) -> Result<&str> {
+    let name = path.file_name().and_then(|name| name.to_str());
+    name.with_context(|| format!("{} has no usable file name", path.display()))
 }
 
 /// Everything on the card: what the board starts from, what this project makes, the models.
@@ -141,12 +141,9 @@ pub fn write_card(
     sd_size: Option<u64>,
     out: &Path,
 ) -> Result<u64> {
-    let size = match sd_size {
-        Some(size) => size,
-        None => card::fitting_size(files)?,
-    };
+    let size = sd_size.map_or_else(|| card::fitting_size(files), Ok)?;
     let bar = voice.bytes("Writing the card", card::total_bytes(files)?);
-    card::write(out, size, files, &mut |copied| bar.set_position(copied))?;
+    card::write(out, size, files, &mut |n_bytes| bar.inc(n_bytes))?;
     bar.finish_and_clear();
     Ok(size)
 }
@@ -164,10 +161,8 @@ pub fn parse_size(text: &str) -> Result<u64> {
     let number: u64 = digits
         .parse()
         .with_context(|| format!("{text:?} is not a size such as 64M or 4G"))?;
-    match number.checked_mul(1 << unit) {
-        Some(bytes) => Ok(bytes),
-        None => bail!("{text} is too large"),
-    }
+    let bytes = number.checked_mul(1 << unit);
+    bytes.with_context(|| format!("{text} is too large"))
 }
 
 #[cfg(test)]

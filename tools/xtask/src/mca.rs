@@ -9,11 +9,13 @@ mod hot;
 pub use hot::{LoopCost, decode_loop, section};
 
 use crate::voice::Voice;
+use crate::workspace::printed;
 use crate::{figures, firmware};
 use anyhow::{Context, Result, bail, ensure};
 use std::io::Write;
 use std::path::{Path, PathBuf};
-use std::process::{Command, Stdio};
+use std::process::Command;
+use tempfile::NamedTempFile;
 
 /// The figures' file, and the section of docs/speed.md.
 pub const FIGURES: &str = "mca";
@@ -140,37 +142,18 @@ fn tool(name: &str) -> Result<String> {
     VERSIONS
         .iter()
         .map(|version| format!("{name}{version}"))
-        .find(|program| {
-            Command::new(program)
-                .arg("--version")
-                .output()
-                .is_ok_and(|output| output.status.success())
-        })
+        .find(|program| printed(Command::new(program).arg("--version")).is_ok())
         .with_context(|| format!("{name} is not installed: it is in Debian's package llvm-19"))
 }
 
 fn disassemble(elf: &Path) -> Result<String> {
-    let output = Command::new(tool("llvm-objdump")?)
-        .args([
-            "--disassemble",
-            "--demangle",
-            "--no-show-raw-insn",
-            "--section=.text",
-        ])
-        .arg(elf)
-        .output()?;
-    ensure!(
-        output.status.success(),
-        "llvm-objdump: {}",
-        String::from_utf8_lossy(&output.stderr)
-    );
-    Ok(String::from_utf8(output.stdout)?)
+    let mut objdump = Command::new(tool("llvm-objdump")?);
+    objdump.args(["--disassemble", "--demangle", "--no-show-raw-insn"]);
+    printed(objdump.arg("--section=.text").arg(elf))
 }
 
-struct Instruction<'t> {
-    addr: u64,
-    text: &'t str,
-}
+/// An address, and the instruction there.
+type Instruction<'t> = (u64, &'t str);
 
 /// The innermost loops of a listing: a branch back to an instruction with no other such branch between.
 fn innermost_loops(listing: &str) -> Vec<Loop> {
@@ -189,10 +172,7 @@ fn innermost_loops(listing: &str) -> Vec<Loop> {
         } else if let Some((addr, text)) = line.trim_start().split_once(':')
             && let Ok(addr) = u64::from_str_radix(addr, 16)
         {
-            instructions.push(Instruction {
-                addr,
-                text: text.trim(),
-            });
+            instructions.push((addr, text.trim()));
         }
     }
     loops
@@ -202,27 +182,26 @@ fn loops_of(function: &str, instructions: &[Instruction<'_>]) -> Vec<Loop> {
     let mut loops = Vec::new();
     // after the last branch back, nothing before it can start an innermost loop
     let mut barrier = 0;
-    for (end, instruction) in instructions.iter().enumerate() {
-        let Some(target) = branch_target(instruction.text) else {
+    for (end, (_, text)) in instructions.iter().enumerate() {
+        let back = branch_target(text).and_then(|target| {
+            let mut until = instructions[..=end].iter();
+            until.position(|&(addr, _)| addr == target)
+        });
+        let Some(start) = back else {
             continue;
         };
-        let Some(start) = instructions[..=end].iter().position(|i| i.addr == target) else {
-            continue;
-        };
-        if start >= barrier {
-            let inside = &instructions[start..end];
-            // a call hides what is done in a turn
-            if !inside.iter().any(|i| i.text.starts_with("bl")) {
-                loops.push(Loop {
-                    function: function.to_owned(),
-                    addr: target,
-                    body: inside
-                        .iter()
-                        .filter(|i| branch_target(i.text).is_none())
-                        .map(|i| i.text.split(" <").next().unwrap_or(i.text).to_owned())
-                        .collect(),
-                });
-            }
+        let inside = instructions.get(start..end).unwrap_or_default();
+        // a call hides what is done in a turn
+        if start >= barrier && !inside.iter().any(|(_, text)| text.starts_with("bl")) {
+            let texts = inside.iter().map(|&(_, text)| text);
+            let body = texts.filter(|text| branch_target(text).is_none());
+            loops.push(Loop {
+                function: function.to_owned(),
+                addr: instructions[start].0,
+                body: body
+                    .map(|text| text.split(" <").next().unwrap_or(text).to_owned())
+                    .collect(),
+            });
         }
         barrier = end + 1;
     }
@@ -260,12 +239,8 @@ fn products(site: &Loop) -> u64 {
         return int8;
     }
     // Weights of one bit are masks; of a block's two sums the second is accumulated onto the first.
-    let signs = if site.function.contains(QUANTISED) {
-        32 * count(&["sadalp"], ".16b")
-    } else {
-        0
-    };
-    if signs > 0 {
+    let signs = 32 * count(&["sadalp"], ".16b");
+    if signs > 0 && site.function.contains(QUANTISED) {
         return signs;
     }
     let scaled = if site.function.contains(PLAIN) {
@@ -277,26 +252,14 @@ fn products(site: &Loop) -> u64 {
 }
 
 fn cycles_per_turn(body: &[String]) -> Result<f64> {
-    let mut child = Command::new(tool("llvm-mca")?)
-        .args(["-march=aarch64", "-mcpu=cortex-a72"])
+    let mut input = NamedTempFile::new()?;
+    writeln!(input, "{}", body.join("\n"))?;
+    let mut mca = Command::new(tool("llvm-mca")?);
+    mca.args(["-march=aarch64", "-mcpu=cortex-a72"])
         .arg(format!("-iterations={TURNS}"))
-        .stdin(Stdio::piped())
-        .stdout(Stdio::piped())
-        .stderr(Stdio::piped())
-        .spawn()?;
-    let mut input = child.stdin.take().context("llvm-mca has no stdin")?;
-    input.write_all(body.join("\n").as_bytes())?;
-    input.write_all(b"\n")?;
-    drop(input);
-    let output = child.wait_with_output()?;
-    ensure!(
-        output.status.success(),
-        "llvm-mca: {}",
-        String::from_utf8_lossy(&output.stderr)
-    );
-    total_cycles(&String::from_utf8_lossy(&output.stdout))
-        .map(|cycles| cycles as f64 / TURNS as f64)
-        .context("llvm-mca tells no cycles")
+        .arg(input.path());
+    let cycles = total_cycles(&printed(&mut mca)?).context("llvm-mca tells no cycles")?;
+    Ok(cycles as f64 / TURNS as f64)
 }
 
 fn total_cycles(report: &str) -> Option<u64> {

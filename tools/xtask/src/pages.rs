@@ -1,7 +1,7 @@
 //! Pages of `docs`: their sections between marks are rendered from `docs/figures`.
 
 use crate::marked::with_section;
-use crate::workspace::root;
+use crate::workspace::{read_text, root};
 use crate::{count, figures, mca, parity};
 use anyhow::{Context, Result};
 use std::fs;
@@ -32,7 +32,7 @@ fn path(name: &str) -> PathBuf {
 }
 
 fn rendered(name: &str, sections: Sections) -> Result<String> {
-    let page = fs::read_to_string(path(name)).with_context(|| format!("reading {name}"))?;
+    let page = read_text(&path(name))?;
     sections.iter().try_fold(page, |page, (mark, text)| {
         with_section(&page, mark, text).with_context(|| format!("{name} lacks the marks of {mark}"))
     })

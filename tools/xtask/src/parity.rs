@@ -64,26 +64,17 @@ pub struct Figures {
 /// A package or a model is missing, or a comparison fails; figures are written all the same.
 pub fn parity(options: &Options) -> Result<()> {
     let voice = Voice::new(false);
-    let pilm = build_pilm(voice)?;
-    let q4_1 = model::ensure_shipped(voice)?;
-    let q8_0 = model::ensure(voice)?;
-    let f32 = model::ensure_converted(voice, "F32")?;
     let models = Models {
-        pilm,
-        f32,
-        q8_0,
-        q4_1,
+        pilm: build_pilm(voice)?,
+        q4_1: model::ensure_shipped(voice)?,
+        q8_0: model::ensure(voice)?,
+        f32: model::ensure_converted(voice, "F32")?,
     };
     let mut figures: Figures = figures::read(FIGURES)?;
     let mut failed = Vec::new();
     if !options.only_perplexity {
-        compare(
-            voice,
-            &mut figures,
-            &mut failed,
-            &models,
-            options.oracle.as_deref(),
-        )?;
+        let oracle = options.oracle.as_deref();
+        compare(voice, &mut figures, &mut failed, &models, oracle)?;
     }
     if let Some(text) = &options.text {
         figures.perplexity =
@@ -134,12 +125,13 @@ fn compare(
     oracle: Option<&Path>,
 ) -> Result<()> {
     let Models { f32, q8_0, .. } = models;
-    let (environment, oracle) = match oracle {
-        Some(dir) => (None, dir.to_owned()),
+    figures.packages = None;
+    let oracle = match oracle {
+        Some(dir) => dir.to_owned(),
         None => {
             let environment = Environment::ensure(voice)?;
-            let dir = make_oracle(voice, &environment, models)?;
-            (Some(environment), dir)
+            figures.packages = Some(environment.versions());
+            make_oracle(voice, &environment, models)?
         }
     };
     let prompts = oracle.join("smollm2");
@@ -148,7 +140,6 @@ fn compare(
         command.args([what, "--json"]).args(args);
         command
     };
-    figures.packages = environment.map(|environment| environment.versions());
     let mut tiny = check("check-fixtures", &[&oracle.join("fixtures")]);
     figures.fixtures = results(voice, "Comparing the tiny models", &mut tiny, failed)?;
     let mut exact = check("check-oracle", &[&prompts, f32]);
@@ -188,10 +179,8 @@ fn make_oracle(voice: Voice, environment: &Environment, models: &Models) -> Resu
 /// The sections of docs/parity.md.
 pub fn sections(figures: &Figures) -> Vec<(&'static str, String)> {
     let (n_checks, n_failed) = fixture::n_and_failed(&figures.fixtures);
-    let fixtures: Vec<_> = figures.fixtures.iter().collect();
-    let tables = fixtures
-        .iter()
-        .map(|(model, checks)| tables::fixture(model, checks));
+    let fixtures = figures.fixtures.iter();
+    let tables = fixtures.map(|(model, checks)| tables::fixture(model, checks));
     let fixtures = tables.collect::<String>() + &verdict(n_checks, n_failed, "comparisons");
     let pooled = tables::pooled_kl(&figures.q8_0).map_or_else(String::new, |kl| {
         format!("\nmean KL over all positions of the long prompts: {kl:.5}.\n")
@@ -200,10 +189,7 @@ pub fn sections(figures: &Figures) -> Vec<(&'static str, String)> {
         let failed = prompts.iter().filter(|prompt| !prompt.failures.is_empty());
         verdict(prompts.len(), failed.count(), "prompts")
     };
-    let (f32, q8_0) = (
-        tables::prompts(&figures.f32),
-        tables::prompts(&figures.q8_0),
-    );
+    let [f32, q8_0] = [&figures.f32, &figures.q8_0].map(|prompts| tables::prompts(prompts));
     let [text, noise] = figures.perplexity.sections();
     vec![
         ("origin", origin(figures.packages.as_deref())),

@@ -1,9 +1,11 @@
 //! `cargo xtask manifest`: what Raspberry Pi Imager reads as a custom repository.
 
 use crate::digest::sha256;
+use crate::image::file_name;
 use anyhow::{Context, Result, ensure};
 use clap::Args;
 use serde::Serialize;
+use std::collections::BTreeMap;
 use std::fs;
 use std::path::{Path, PathBuf};
 
@@ -25,12 +27,6 @@ pub struct Options {
     /// Day of the release.
     #[arg(long, value_name = "YYYY-MM-DD")]
     date: String,
-}
-
-/// The document: a subset of doc/json-schema/os-list-schema.json of raspberrypi/rpi-imager.
-#[derive(Serialize)]
-struct Manifest<'a> {
-    os_list: [System<'a>; 1],
 }
 
 /// One line of Imager's list. The schema demands every field but `image_download_sha256` and `init_format`.
@@ -59,11 +55,7 @@ pub fn manifest(options: &Options) -> Result<()> {
 }
 
 fn text(options: &Options) -> Result<String> {
-    let name = options
-        .compressed
-        .file_name()
-        .and_then(|name| name.to_str());
-    let name = name.context("the compressed image has no usable file name")?;
+    let name = file_name(&options.compressed)?;
     ensure!(
         options.url.starts_with("https://") && options.url.ends_with(&format!("/{name}")),
         "{:?} is not an https address of {name}",
@@ -88,9 +80,9 @@ fn text(options: &Options) -> Result<String> {
         // there is no operating system whose users, network or time zone Imager could set
         init_format: "none",
     };
-    Ok(serde_json::to_string_pretty(&Manifest {
-        os_list: [system],
-    })?)
+    // the document: a subset of doc/json-schema/os-list-schema.json of raspberrypi/rpi-imager
+    let document = BTreeMap::from([("os_list", [system])]);
+    Ok(serde_json::to_string_pretty(&document)?)
 }
 
 fn size(path: &Path) -> Result<u64> {
@@ -100,22 +92,14 @@ fn size(path: &Path) -> Result<u64> {
 
 /// Whether `text` reads YYYY-MM-DD, with a month and a day that some year has.
 fn is_day(text: &str) -> bool {
-    let digits =
-        |part: &str, len| part.len() == len && part.bytes().all(|byte| byte.is_ascii_digit());
-    let in_range = |part: &str, last| {
-        part.parse()
-            .is_ok_and(|number: u32| (1..=last).contains(&number))
-    };
-    match text.split('-').collect::<Vec<_>>()[..] {
-        [year, month, day] => {
-            digits(year, 4)
-                && digits(month, 2)
-                && digits(day, 2)
-                && in_range(month, 12)
-                && in_range(day, 31)
-        }
-        _ => false,
-    }
+    let has_form = text.bytes().enumerate().all(|(at, byte)| match at {
+        4 | 7 => byte == b'-',
+        _ => byte.is_ascii_digit(),
+    });
+    text.len() == 10
+        && has_form
+        && ("01"..="12").contains(&&text[5..7])
+        && ("01"..="31").contains(&&text[8..])
 }
 
 #[cfg(test)]

@@ -4,7 +4,7 @@ use crate::firmware::{Firmware, build_elf_in};
 use crate::raw_image::flatten;
 use crate::setup::rustc;
 use crate::voice::Voice;
-use crate::workspace::{output_dir, root};
+use crate::workspace::{output_dir, printed, root};
 use anyhow::{Context, Result, bail};
 use sha2::{Digest, Sha256};
 use std::fs;
@@ -40,18 +40,11 @@ pub fn check(voice: Voice, firmware: &Firmware) -> Result<()> {
 
 /// Copies the files that git knows, as they are now.
 fn copy_sources(to: &Path) -> Result<()> {
-    let output = Command::new("git")
-        .args([
-            "ls-files",
-            "-z",
-            "--cached",
-            "--others",
-            "--exclude-standard",
-        ])
-        .current_dir(root())
-        .output()
-        .context("git cannot be started: it lists the source files")?;
-    let names = String::from_utf8(output.stdout)?;
+    let mut git = Command::new("git");
+    git.args(["ls-files", "-z", "--cached", "--others"])
+        .arg("--exclude-standard")
+        .current_dir(root());
+    let names = printed(&mut git).context("git lists the source files")?;
     for name in names.split('\0').filter(|name| !name.is_empty()) {
         let (from, to) = (root().join(name), to.join(name));
         // listed, but deleted in the working tree

@@ -134,17 +134,15 @@ fn answer(voice: Voice, pi: Qemu, prompt: Complete) -> Result<()> {
     let mut session = session?;
     let start = as_shown(session.boot_text().trim_end_matches(PROMPT));
     voice.say(&start);
-    let mut waiting = Some(voice.spinner("Reading the prompt"));
+    let waiting = voice.spinner("Reading the prompt");
     let op = Op::Complete(prompt, Sampling::default(), Logits::default());
     let result = session.ask_with(op, &mut |event| {
-        if let Some(bar) = waiting.take() {
-            bar.finish_and_clear();
+        if !waiting.is_finished() {
+            waiting.finish_and_clear();
         }
-        terminal::show(token_text(&event).as_bytes())
+        Ok(stdout::text!("{}", token_text(&event))?)
     });
-    if let Some(bar) = waiting.take() {
-        bar.finish_and_clear();
-    }
+    waiting.finish_and_clear();
     // when quiet, nobody has read why there is no model
     let done = result.map_err(|error| match voice.is_quiet() {
         true => anyhow!("{error}; the firmware started with\n{start}"),

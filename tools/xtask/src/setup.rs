@@ -27,13 +27,12 @@ pub fn setup() -> Result<()> {
     Ok(())
 }
 
-/// Whether `program` can be started.
-fn exists(program: &str) -> bool {
-    Command::new(program)
-        .arg("--version")
+/// Whether `command` can be started and succeeds; nothing of it is seen.
+fn succeeds(command: &mut Command) -> bool {
+    command
         .stdin(Stdio::null())
         .stdout(Stdio::null())
         .stderr(Stdio::null())
         .status()
-        .is_ok()
+        .is_ok_and(|status| status.success())
 }

@@ -1,6 +1,7 @@
 //! The person's terminal, joined to the firmware's console.
 
 use crate::session::PROMPT;
+use crate::workspace::printed;
 use anyhow::{Context, Result};
 use qemu::Qemu;
 use std::io::{self, IsTerminal, Read};
@@ -38,12 +39,9 @@ pub fn attach(pi: &mut Qemu, question: &str) -> Result<()> {
     loop {
         match pi.read(POLL) {
             Ok(bytes) => {
-                show(&bytes)?;
-                if first_prompt
-                    .as_mut()
-                    .is_some_and(|watch| watch.sees(&bytes))
-                {
-                    first_prompt = None;
+                stdout::write_bytes(&bytes)?;
+                let seen = first_prompt.take_if(|watch| watch.sees(&bytes));
+                if seen.is_some() {
                     pi.send_line(question)?;
                 }
             }
@@ -63,14 +61,6 @@ pub fn attach(pi: &mut Qemu, question: &str) -> Result<()> {
             Err(TryRecvError::Disconnected) => return Ok(()),
         }
     }
-}
-
-/// Prints at once what the guest says.
-///
-/// # Errors
-/// Stdout's.
-pub fn show(bytes: &[u8]) -> Result<()> {
-    Ok(stdout::write_bytes(bytes)?)
 }
 
 /// Looks for a text that everything before ends with.
@@ -131,12 +121,8 @@ impl Drop for RawMode {
 }
 
 fn stty(arguments: &[&str]) -> Result<String> {
-    let output = Command::new("stty")
-        .args(arguments)
-        .stdin(Stdio::inherit())
-        .output()
-        .context("stty cannot be started: it sets up the terminal")?;
-    Ok(String::from_utf8_lossy(&output.stdout).into_owned())
+    let mut stty = Command::new("stty");
+    printed(stty.args(arguments).stdin(Stdio::inherit())).context("stty sets up the terminal")
 }
 
 #[cfg(test)]

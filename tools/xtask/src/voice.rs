@@ -1,5 +1,6 @@
 //! What xtask says while it works: on stderr, so that stdout carries results alone.
 
+use crate::workspace::printed;
 use anyhow::{Context, Result, bail};
 use indicatif::{ProgressBar, ProgressStyle};
 use std::process::{Command, Stdio};
@@ -55,10 +56,6 @@ impl Voice {
     /// The command cannot be started or does not succeed.
     pub fn show(self, what: &str, command: &mut Command) -> Result<()> {
         self.say(what);
-        self.show_on(what, command)
-    }
-
-    fn show_on(self, what: &str, command: &mut Command) -> Result<()> {
         let program = command.get_program().to_string_lossy().into_owned();
         let status = command
             .status()
@@ -75,25 +72,12 @@ impl Voice {
     /// The command cannot be started or does not succeed.
     pub fn run(self, what: &str, command: &mut Command) -> Result<()> {
         if !self.quiet {
-            self.say(what);
             // what the command prints is progress, never a result: keep it off stdout
-            return self.show_on(what, command.stdout(std::io::stderr()));
+            return self.show(what, command.stdout(std::io::stderr()));
         }
-        let program = command.get_program().to_string_lossy().into_owned();
         let bar = self.spinner(what);
-        let output = command
-            .stdin(Stdio::null())
-            .output()
-            .with_context(|| format!("{program} cannot be started"));
+        let result = printed(command.stdin(Stdio::null()));
         bar.finish_and_clear();
-        let output = output?;
-        if !output.status.success() {
-            let said = String::from_utf8_lossy(&output.stderr);
-            bail!(
-                "{what}: {program} failed ({}), and said:\n{said}",
-                output.status
-            );
-        }
-        Ok(())
+        result.map(drop).context(what.to_owned())
     }
 }

@@ -1,7 +1,8 @@
 //! Where things are, and how cargo is called.
 
-use anyhow::Result;
+use anyhow::{Context, Result, ensure};
 use std::env;
+use std::fs;
 use std::path::{Path, PathBuf};
 use std::process::Command;
 use walkdir::{DirEntry, WalkDir};
@@ -21,10 +22,7 @@ pub fn root() -> PathBuf {
 
 /// Cargo's output folder.
 pub fn target_dir() -> PathBuf {
-    match env::var_os("CARGO_TARGET_DIR") {
-        Some(dir) => root().join(dir),
-        None => root().join("target"),
-    }
+    root().join(env::var_os("CARGO_TARGET_DIR").unwrap_or_else(|| "target".into()))
 }
 
 /// What xtask makes: images, cards, logs.
@@ -50,6 +48,32 @@ pub fn files_below(folder: &Path) -> Result<Vec<PathBuf>> {
         }
     }
     Ok(files)
+}
+
+/// What `command` prints.
+///
+/// # Errors
+/// It cannot be started, or does not succeed.
+pub fn printed(command: &mut Command) -> Result<String> {
+    let program = command.get_program().to_string_lossy().into_owned();
+    let output = command
+        .output()
+        .with_context(|| format!("{program} cannot be started"))?;
+    ensure!(
+        output.status.success(),
+        "{program} failed ({}), and said:\n{}",
+        output.status,
+        String::from_utf8_lossy(&output.stderr)
+    );
+    Ok(String::from_utf8_lossy(&output.stdout).into_owned())
+}
+
+/// The text of a file.
+///
+/// # Errors
+/// It cannot be read, or is no UTF-8.
+pub fn read_text(path: &Path) -> Result<String> {
+    fs::read_to_string(path).with_context(|| format!("reading {}", path.display()))
 }
 
 /// The cargo that runs us, in the workspace's root.

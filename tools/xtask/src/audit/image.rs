@@ -5,7 +5,7 @@
 
 use crate::firmware;
 use crate::voice::Voice;
-use crate::workspace::{TARGET, cargo};
+use crate::workspace::{TARGET, cargo, printed};
 use anyhow::{Context, Result, bail, ensure};
 use object::{Object, ObjectSymbol};
 use serde::Deserialize;
@@ -38,9 +38,16 @@ const FOREIGN_PREFIXES: [&str; 5] = ["cblas_", "openblas", "__libc_", "__cxa_", 
 /// Something foreign is in the kernel.
 pub fn audit() -> Result<()> {
     let voice = Voice::new(false);
-    let tree = cargo_prints(&TREE)?;
+    // all that `kernel` reaches by normal dependencies, macros left out
+    let tree = printed(
+        cargo()
+            .args(["tree", "--locked", "--package=kernel", "--target", TARGET])
+            .args(["--edges=normal,no-proc-macro", "--prefix=none"])
+            .args(["--no-dedupe", "--format", "{p}"]),
+    )?;
     let tree = packages(&tree);
-    let metadata: Metadata = serde_json::from_str(&cargo_prints(&METADATA)?)?;
+    let metadata = printed(cargo().args(["metadata", "--format-version=1", "--locked"]))?;
+    let metadata: Metadata = serde_json::from_str(&metadata)?;
     stdout::line!("{} packages in the kernel:", tree.len())?;
     for (name, version) in &tree {
         stdout::line!("  {name} {version}")?;
@@ -59,22 +66,6 @@ pub fn audit() -> Result<()> {
     Ok(())
 }
 
-/// Lists what is compiled into `kernel`: all that it reaches by normal dependencies, macros left out.
-const TREE: [&str; 10] = [
-    "tree",
-    "--locked",
-    "--package=kernel",
-    "--target",
-    TARGET,
-    "--edges=normal,no-proc-macro",
-    "--prefix=none",
-    "--no-dedupe",
-    "--format",
-    "{p}",
-];
-/// Lists every package with the native library that its build script links, by the manifest's `links`.
-const METADATA: [&str; 3] = ["metadata", "--format-version=1", "--locked"];
-
 #[derive(Deserialize)]
 struct Metadata {
     packages: Vec<Package>,
@@ -84,21 +75,8 @@ struct Metadata {
 struct Package {
     name: String,
     version: String,
+    /// The native library that its build script links.
     links: Option<String>,
-}
-
-fn cargo_prints(arguments: &[&str]) -> Result<String> {
-    let output = cargo()
-        .args(arguments)
-        .output()
-        .context("cargo cannot be started")?;
-    ensure!(
-        output.status.success(),
-        "cargo {} failed: {}",
-        arguments[0],
-        String::from_utf8_lossy(&output.stderr)
-    );
-    Ok(String::from_utf8(output.stdout)?)
 }
 
 /// Names and versions in a tree of lines like `llm v0.1.0 (/folder)`.

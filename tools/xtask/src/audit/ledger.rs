@@ -20,28 +20,20 @@ impl Ledger {
     /// A section is missing, or a row of it cannot be read.
     pub fn read(page: &str) -> Result<Ledger> {
         let mut rooms = BTreeMap::new();
-        for cells in rows(page, "unsafe")? {
-            let count = cells.get(1).and_then(|cell| cell.parse().ok());
+        for [room, count] in rows(page, "unsafe")? {
+            let count = count.parse();
             let count =
-                count.with_context(|| format!("the row of {} has no number of sites", cells[0]))?;
-            let room = cells[0].trim_matches('`').to_owned();
-            ensure!(
-                rooms.insert(room, count).is_none(),
-                "{} has two rows",
-                cells[0]
-            );
+                count.with_context(|| format!("the row of {room} has no number of sites"))?;
+            let is_new = rooms.insert(room.to_owned(), count).is_none();
+            ensure!(is_new, "{room} has two rows");
         }
-        let mut circles = BTreeSet::new();
-        for cells in rows(page, "circles")? {
-            let other = cells
-                .get(1)
-                .with_context(|| format!("the row of {} names one file", cells[0]))?;
-            circles.insert((
-                cells[0].trim_matches('`').to_owned(),
-                other.trim_matches('`').to_owned(),
-            ));
-        }
-        Ok(Ledger { rooms, circles })
+        let circles = rows(page, "circles")?
+            .into_iter()
+            .map(|[a, b]| (a.to_owned(), b.to_owned()));
+        Ok(Ledger {
+            rooms,
+            circles: circles.collect(),
+        })
     }
 
     /// Compares the sources' `unsafe` with the rooms.
@@ -49,8 +41,7 @@ impl Ledger {
     /// # Errors
     /// A file is in no room, or a room has another number of sites.
     pub fn check_unsafe(&self, sites: &BTreeMap<String, usize>) -> Result<()> {
-        let mut found: BTreeMap<&str, usize> =
-            self.rooms.keys().map(|room| (room.as_str(), 0)).collect();
+        let mut found = BTreeMap::<&str, usize>::new();
         for (file, count) in sites {
             let room = self
                 .rooms
@@ -64,7 +55,7 @@ impl Ledger {
             *found.entry(room).or_default() += count;
         }
         for (room, expected) in &self.rooms {
-            let count = found[room.as_str()];
+            let count = found.remove(room.as_str()).unwrap_or(0);
             ensure!(
                 count == *expected,
                 "{room} says unsafe {count} times, ARCHITECTURE.md's list has {expected}"
@@ -92,15 +83,17 @@ impl Ledger {
     }
 }
 
-/// The cells of a section's table, its head and rule left out.
-fn rows<'p>(page: &'p str, section: &str) -> Result<Vec<Vec<&'p str>>> {
+/// The first two cells of each row of a section's table, its head and rule left out.
+fn rows<'p>(page: &'p str, section: &str) -> Result<Vec<[&'p str; 2]>> {
     let (_, text, _) = cut(page, section)
         .with_context(|| format!("ARCHITECTURE.md has no section <!-- {section} -->"))?;
     let rows = text
         .lines()
         .filter_map(|line| line.strip_prefix('|')?.strip_suffix('|'));
-    Ok(rows
-        .skip(2)
-        .map(|row| row.split('|').map(str::trim).collect())
-        .collect())
+    let cells = |row: &'p str| {
+        let mut cells = row.split('|').map(|cell| cell.trim().trim_matches('`'));
+        let first_two = cells.next().zip(cells.next()).map(<[_; 2]>::from);
+        first_two.with_context(|| format!("the row{row}has one cell"))
+    };
+    rows.skip(2).map(cells).collect()
 }

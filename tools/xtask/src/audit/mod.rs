@@ -9,11 +9,10 @@ mod unsafe_sites;
 #[cfg(test)]
 mod tests;
 
-use crate::workspace::{self, files_below};
-use anyhow::{Context, Result};
+use crate::workspace::{self, files_below, read_text};
+use anyhow::Result;
 use ledger::Ledger;
 use std::collections::BTreeSet;
-use std::fs;
 use std::path::Path;
 
 /// Prints the findings in the sources and in the image.
@@ -28,10 +27,7 @@ pub fn audit() -> Result<()> {
 
 /// Holds the sources below `root` against the lists of its ARCHITECTURE.md; a line for people.
 fn sources(root: &Path) -> Result<String> {
-    let page = root.join("ARCHITECTURE.md");
-    let page =
-        fs::read_to_string(&page).with_context(|| format!("{} cannot be read", page.display()))?;
-    let ledger = Ledger::read(&page)?;
+    let ledger = Ledger::read(&read_text(&root.join("ARCHITECTURE.md"))?)?;
     let sites = unsafe_sites::unsafe_sites(root)?;
     ledger.check_unsafe(&sites)?;
     let circles = all_circles(root)?;
@@ -53,15 +49,7 @@ fn all_circles(root: &Path) -> Result<BTreeSet<(String, String)>> {
     let roots = manifests
         .flat_map(|file| ["src/lib.rs", "src/main.rs"].map(|name| file.with_file_name(name)));
     for crate_root in roots.filter(|file| file.is_file()) {
-        let mut modules = modules::modules(&crate_root)?;
-        for module in &mut modules {
-            module.file = module
-                .file
-                .strip_prefix(root)
-                .unwrap_or(&module.file)
-                .to_owned();
-        }
-        found.extend(circles::circles(&modules));
+        found.extend(circles::circles(&modules::modules(&crate_root)?, root));
     }
     Ok(found)
 }

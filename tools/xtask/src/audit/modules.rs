@@ -1,19 +1,19 @@
 //! The modules of a crate, one per source file, and the paths by which they name each other.
 
+use crate::workspace::read_text;
 use anyhow::{Context, Result, bail};
 use proc_macro2::{TokenStream, TokenTree};
 use quote::ToTokens;
 use std::collections::BTreeMap;
-use std::fs;
 use std::path::{Path, PathBuf};
 use syn::parse::{ParseStream, Parser};
-use syn::{Attribute, Item, UseTree};
+use syn::{Attribute, Ident, Item, LitStr, UseTree};
 
 /// Segments of a path from the crate's root, `crate` left out.
 pub type CratePath = Vec<String>;
 
 /// A module that has a file of its own. Inline modules belong to the module around them.
-#[derive(Debug)]
+#[derive(Debug, Default)]
 pub struct Module {
     /// Its source file.
     pub file: PathBuf,
@@ -39,46 +39,32 @@ pub fn modules(root: &Path) -> Result<Vec<Module>> {
 }
 
 fn read(file: &Path, children: &Path, path: CratePath, found: &mut Vec<Module>) -> Result<()> {
-    let text =
-        fs::read_to_string(file).with_context(|| format!("{} cannot be read", file.display()))?;
-    let parsed =
-        syn::parse_file(&text).with_context(|| format!("{} is no Rust", file.display()))?;
-    let mut scan = Scan {
-        own: path.clone(),
-        ..Scan::default()
-    };
-    scan.items(&parsed.items, &path);
-    let mut module = Module {
+    let parsed = syn::parse_file(&read_text(file)?);
+    let parsed = parsed.with_context(|| format!("{} is no Rust", file.display()))?;
+    let module = Module {
         file: file.to_owned(),
         path: path.clone(),
-        imports: BTreeMap::new(),
-        globs: Vec::new(),
-        named: Vec::new(),
+        ..Module::default()
     };
-    let is_local = |name: &str| {
-        let mut children = scan.children.iter().map(|(child, _)| child);
-        children.any(|child| child == name) || scan.local.iter().any(|item| item == name)
+    let local = parsed.items.iter().filter_map(|item| match item {
+        Item::Mod(module) if !is_test(item) => Some(module.ident.to_string()),
+        _ => None,
+    });
+    let mut scan = Scan {
+        local: local.collect(),
+        module,
+        children: Vec::new(),
+        raw: Vec::new(),
     };
-    for (base, segments, name) in &scan.uses {
-        let Some(absolute) = absolute(segments, base, is_local) else {
-            continue;
-        };
-        match name {
-            Some(name) => {
-                module.named.push(absolute.clone());
-                module.imports.insert(name.clone(), absolute);
-            }
-            None => module.globs.push(absolute),
-        }
-    }
-    for (base, segments) in &scan.raw {
-        let imported = module.imports.get(&segments[0]).cloned();
-        if let Some(mut start) = imported {
-            start.extend(segments[1..].iter().cloned());
-            module.named.push(start);
-        } else if let Some(absolute) = absolute(segments, base, is_local) {
-            module.named.push(absolute);
-        }
+    scan.items(&parsed.items, &path);
+    let Scan {
+        mut module, local, ..
+    } = scan;
+    for (base, segments) in scan.raw {
+        module.named.extend(match module.imports.get(&segments[0]) {
+            Some(start) => Some([start, &segments[1..]].concat()),
+            None => absolute(&segments, &base, &local),
+        });
     }
     found.push(module);
     for (child, explicit) in scan.children {
@@ -99,63 +85,40 @@ fn read(file: &Path, children: &Path, path: CratePath, found: &mut Vec<Module>) 
     Ok(())
 }
 
-/// `segments` as seen from module `base`, from the crate's root; `None` for another crate's.
-fn absolute(
-    segments: &[String],
-    base: &CratePath,
-    is_local: impl Fn(&str) -> bool,
-) -> Option<CratePath> {
-    let mut start = base.clone();
-    let rest = match segments[0].as_str() {
-        "crate" => {
-            start.clear();
-            &segments[1..]
-        }
-        "self" => &segments[1..],
-        "super" => {
-            let n_up = segments
-                .iter()
-                .take_while(|segment| *segment == "super")
-                .count();
-            start.truncate(start.len().checked_sub(n_up)?);
-            &segments[n_up..]
-        }
-        name if is_local(name) => segments,
+/// `segments` as seen from module `base` of a file with the modules `local`, from the crate's root; `None` for another
+/// crate's.
+fn absolute(segments: &[String], base: &[String], local: &[String]) -> Option<CratePath> {
+    let n_up = segments.iter().take_while(|name| *name == "super").count();
+    let (start, rest) = match segments[0].as_str() {
+        "crate" => (&[][..], &segments[1..]),
+        "self" => (base, &segments[1..]),
+        "super" => (&base[..base.len().checked_sub(n_up)?], &segments[n_up..]),
+        name if local.iter().any(|module| module == name) => (base, segments),
         _ => return None,
     };
-    start.extend(rest.iter().cloned());
-    Some(start)
+    Some([start, rest].concat())
 }
 
 /// What one file holds.
-#[derive(Default)]
 struct Scan {
-    own: CratePath,
+    module: Module,
+    /// Its modules, inline or not: heads of relative paths.
+    local: Vec<String>,
     /// Modules with files of their own, and where that is if not where it belongs.
     children: Vec<(String, Option<String>)>,
-    /// Inline modules and types: heads of relative paths.
-    local: Vec<String>,
     /// Paths of two or more segments, with the module that they stand in.
     raw: Vec<(CratePath, Vec<String>)>,
-    /// `use` paths, with the name that they bind; none for a glob.
-    uses: Vec<(CratePath, Vec<String>, Option<String>)>,
 }
 
 impl Scan {
     fn items(&mut self, items: &[Item], base: &CratePath) {
-        for item in items.iter().filter(|item| !is_test(&attributes(item))) {
+        for item in items.iter().filter(|item| !is_test(item)) {
             match item {
                 Item::Mod(module) => {
                     let name = module.ident.to_string();
                     match &module.content {
                         None => self.children.push((name, explicit_path(&module.attrs))),
-                        Some((_, items)) => {
-                            if *base == self.own {
-                                self.local.push(name.clone());
-                            }
-                            let inner = base.iter().cloned().chain([name]).collect();
-                            self.items(items, &inner);
-                        }
+                        Some((_, items)) => self.items(items, &[&base[..], &[name]].concat()),
                     }
                 }
                 item => self.tokens(item.to_token_stream(), base),
@@ -178,7 +141,7 @@ impl Scan {
                     let tree: TokenStream = trees[at + 1..end].iter().cloned().collect();
                     // a closure's `use` bound is no declaration
                     if let Ok(tree) = syn::parse2::<UseTree>(tree) {
-                        self.import(&tree, &mut Vec::new(), base);
+                        self.import(&tree, &[], base);
                         at = end;
                     }
                 }
@@ -201,38 +164,37 @@ impl Scan {
         }
     }
 
-    fn import(&mut self, tree: &UseTree, prefix: &mut Vec<String>, base: &CratePath) {
+    fn import(&mut self, tree: &UseTree, prefix: &[String], base: &CratePath) {
+        let path = |name: &Ident| match name == "self" && !prefix.is_empty() {
+            true => prefix.to_vec(),
+            false => [prefix, &[name.to_string()]].concat(),
+        };
         match tree {
-            UseTree::Path(path) => {
-                prefix.push(path.ident.to_string());
-                self.import(&path.tree, prefix, base);
-                prefix.pop();
-            }
+            UseTree::Path(next) => self.import(&next.tree, &path(&next.ident), base),
             UseTree::Group(group) => group
                 .items
                 .iter()
                 .for_each(|tree| self.import(tree, prefix, base)),
             UseTree::Glob(_) if prefix.is_empty() => {}
-            UseTree::Glob(_) => self.uses.push((base.clone(), prefix.clone(), None)),
-            UseTree::Name(name) => self.bind(prefix, &name.ident.to_string(), None, base),
+            UseTree::Glob(_) => {
+                let path = absolute(prefix, base, &self.local);
+                self.module.globs.extend(path);
+            }
+            UseTree::Name(name) => {
+                let path = path(&name.ident);
+                self.bind(path.last().cloned(), &path, base);
+            }
             UseTree::Rename(rename) => {
-                self.bind(
-                    prefix,
-                    &rename.ident.to_string(),
-                    Some(rename.rename.to_string()),
-                    base,
-                );
+                self.bind(Some(rename.rename.to_string()), &path(&rename.ident), base);
             }
         }
     }
 
-    fn bind(&mut self, prefix: &[String], name: &str, renamed: Option<String>, base: &CratePath) {
-        let mut segments = prefix.to_vec();
-        if name != "self" || prefix.is_empty() {
-            segments.push(name.to_owned());
+    fn bind(&mut self, name: Option<String>, segments: &[String], base: &CratePath) {
+        if let Some((name, path)) = name.zip(absolute(segments, base, &self.local)) {
+            self.module.named.push(path.clone());
+            self.module.imports.insert(name, path);
         }
-        let bound = renamed.or_else(|| segments.last().cloned());
-        self.uses.push((base.clone(), segments, bound));
     }
 }
 
@@ -240,16 +202,13 @@ fn is_punct(tree: &TokenTree, wanted: char) -> bool {
     matches!(tree, TokenTree::Punct(punct) if punct.as_char() == wanted)
 }
 
-fn attributes(item: &Item) -> Vec<Attribute> {
+/// Whether an item exists in tests only.
+fn is_test(item: &Item) -> bool {
     let parser = |input: ParseStream<'_>| {
         let attributes = input.call(Attribute::parse_outer)?;
         input.parse::<TokenStream>().map(|_| attributes)
     };
-    parser.parse2(item.to_token_stream()).unwrap_or_default()
-}
-
-/// Whether an item exists in tests only.
-fn is_test(attributes: &[Attribute]) -> bool {
+    let attributes = parser.parse2(item.to_token_stream()).unwrap_or_default();
     attributes.iter().any(|attribute| {
         attribute.path().is_ident("cfg")
             && attribute.to_token_stream().to_string().contains("(test)")
@@ -262,11 +221,6 @@ fn explicit_path(attributes: &[Attribute]) -> Option<String> {
         .iter()
         .find(|attribute| attribute.path().is_ident("path"))?;
     let value = &attribute.meta.require_name_value().ok()?.value;
-    let syn::Expr::Lit(literal) = value else {
-        return None;
-    };
-    let syn::Lit::Str(path) = &literal.lit else {
-        return None;
-    };
+    let path: LitStr = syn::parse2(value.to_token_stream()).ok()?;
     Some(path.value())
 }

@@ -1,10 +1,9 @@
 //! The word `unsafe` in the sources: how often, and in which file.
 
-use crate::workspace::files_below;
+use crate::workspace::{files_below, read_text};
 use anyhow::{Context, Result};
 use proc_macro2::{TokenStream, TokenTree};
 use std::collections::BTreeMap;
-use std::fs;
 use std::path::Path;
 
 /// Files that say `unsafe`, by their path from `root`, with how often: blocks, functions, implementations and
@@ -18,13 +17,9 @@ pub fn unsafe_sites(root: &Path) -> Result<BTreeMap<String, usize>> {
         if path.extension().is_none_or(|kind| kind != "rs") {
             continue;
         }
-        let name = path
-            .strip_prefix(root)
-            .unwrap_or(&path)
-            .display()
-            .to_string();
-        let text = fs::read_to_string(&path).with_context(|| format!("{name} cannot be read"))?;
-        let n_sites = count(&text).with_context(|| format!("{name} is no Rust"))?;
+        let name = path.strip_prefix(root)?.display().to_string();
+        let tokens = syn::parse_str(&read_text(&path)?);
+        let n_sites = count(tokens.with_context(|| format!("{name} is no Rust"))?);
         if n_sites > 0 {
             found.insert(name, n_sites);
         }
@@ -32,23 +27,20 @@ pub fn unsafe_sites(root: &Path) -> Result<BTreeMap<String, usize>> {
     Ok(found)
 }
 
-fn count(text: &str) -> Result<usize> {
-    let tokens: TokenStream = text.parse().map_err(|error| anyhow::anyhow!("{error}"))?;
-    Ok(count_tokens(tokens))
-}
-
-fn count_tokens(tokens: TokenStream) -> usize {
-    let count = |tree| match tree {
+fn count(tokens: TokenStream) -> usize {
+    let sites = |tree| match tree {
         TokenTree::Ident(word) => usize::from(word == "unsafe"),
-        TokenTree::Group(group) => count_tokens(group.stream()),
+        TokenTree::Group(group) => count(group.stream()),
         _ => 0,
     };
-    tokens.into_iter().map(count).sum()
+    tokens.into_iter().map(sites).sum()
 }
 
 #[cfg(test)]
 mod tests {
-    use super::count;
+    fn count(text: &str) -> syn::Result<usize> {
+        syn::parse_str(text).map(super::count)
+    }
 
     #[test]
     fn words_of_the_language_count_and_others_do_not() {

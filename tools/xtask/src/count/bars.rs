@@ -8,8 +8,10 @@ use super::figures::{Figures, ModelFigures, millions};
 /// Millions of instructions that llama.cpp adds per position.
 const GROWTH: f64 = 0.079;
 /// Positions for which the others' figures stand, and the middle of them.
-const COUNTED_TO: f64 = 20.0;
+const COUNTED_TO: usize = 20;
 const COUNTED_AT: f64 = 10.0;
+/// In the place of a figure that nobody has.
+const NONE: &str = "–";
 
 /// One weight type in other programs, million instructions per token.
 struct Peer {
@@ -24,38 +26,31 @@ struct Peer {
 }
 
 const PEERS: [Peer; 3] = [
-    Peer::new("q8_0", "Q8_0", [125.7, 97.5, 143.0]).with_llama2(158.3),
-    Peer::new(
-        "q4_1",
-        "Q4_1 as shipped (llama.cpp: Q4_0, Q8_0 head)",
-        [135.7, 107.2, 89.9],
-    ),
-    Peer::new("f16", "F16", [195.3, 87.7, 269.1]),
+    Peer {
+        name: "q8_0",
+        title: "Q8_0",
+        decode: 125.7,
+        prompt: 97.5,
+        megabytes: 143.0,
+        llama2: Some(158.3),
+    },
+    Peer {
+        name: "q4_1",
+        title: "Q4_1 as shipped (llama.cpp: Q4_0, Q8_0 head)",
+        decode: 135.7,
+        prompt: 107.2,
+        megabytes: 89.9,
+        llama2: None,
+    },
+    Peer {
+        name: "f16",
+        title: "F16",
+        decode: 195.3,
+        prompt: 87.7,
+        megabytes: 269.1,
+        llama2: None,
+    },
 ];
-
-impl Peer {
-    const fn new(
-        name: &'static str,
-        title: &'static str,
-        [decode, prompt, megabytes]: [f64; 3],
-    ) -> Peer {
-        Peer {
-            name,
-            title,
-            decode,
-            prompt,
-            megabytes,
-            llama2: None,
-        }
-    }
-
-    const fn with_llama2(self, instructions: f64) -> Peer {
-        Peer {
-            llama2: Some(instructions),
-            ..self
-        }
-    }
-}
 
 /// What a bar is for.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -79,73 +74,49 @@ pub fn table(figures: &Figures) -> String {
     let mut table = "| million instructions, one core | PiLM | llama.cpp | PiLM / llama.cpp | llama2.c | bar |\n\
                      |---|---|---|---|---|---|\n"
         .to_owned();
-    let models = PEERS
-        .iter()
-        .filter_map(|peer| Some((peer, figures.model(peer.name)?)));
-    models
-        .flat_map(|(peer, model)| rows(peer, model))
-        .for_each(|row| table.push_str(&row));
+    for peer in &PEERS {
+        if let Some(model) = figures.model(peer.name) {
+            table += &rows(peer, model);
+        }
+    }
     table
 }
 
-fn rows(peer: &Peer, model: &ModelFigures) -> Vec<String> {
-    let title = peer.title;
+fn rows(peer: &Peer, model: &ModelFigures) -> String {
+    let mut rows = String::new();
     let llama2 = peer.llama2.map(|millions| format!("{millions:.1}"));
-    let mut rows = Vec::new();
-    for (&tokens, &instructions) in &model.prefill {
-        let label = format!("{title}, token of a prompt of {tokens}");
-        let bar = bar(peer.name, What::Prefill(tokens));
-        rows.push(row(
-            &label,
-            millions(instructions),
-            peer.prompt,
-            1,
-            llama2.as_deref(),
-            bar,
-        ));
+    let llama2 = llama2.as_deref().unwrap_or(NONE);
+    let mut row = |label: &str, ours: f64, theirs: f64, llama2: &str, what: Option<What>| {
+        let is_estimate = matches!(what, Some(What::Decode(position)) if position > COUNTED_TO);
+        let (about, decimals) = if is_estimate { ("~", 0) } else { ("", 1) };
+        let bar = what.and_then(|what| bar(peer.name, what));
+        let bar = bar.map_or_else(|| NONE.to_owned(), |bar| format!("≤ {bar:.1}"));
+        rows += &format!(
+            "| {}, {label} | {ours:.1} | {about}{theirs:.decimals$} | {:.2} | {llama2} | {bar} |\n",
+            peer.title,
+            ours / theirs,
+        );
+    };
+    for (&tokens, &count) in &model.prefill {
+        let label = format!("token of a prompt of {tokens}");
+        let what = Some(What::Prefill(tokens));
+        row(&label, millions(count), peer.prompt, llama2, what);
     }
     if let Some(bytes) = model.tensor_bytes() {
-        let label = format!("{title}, weight MB read per decoded token");
-        let same = peer.llama2.map(|_| "143");
-        rows.push(row(
-            &label,
-            bytes as f64 / 1e6,
-            peer.megabytes,
-            1,
-            same,
-            None,
-        ));
+        let label = "weight MB read per decoded token";
+        let same = peer.llama2.map_or(NONE, |_| "143");
+        row(label, bytes as f64 / 1e6, peer.megabytes, same, None);
     }
-    for (&position, &instructions) in &model.decode {
-        let label = format!("{title}, decoded token, position {position}");
-        let bar = bar(peer.name, What::Decode(position));
-        let ours = millions(instructions);
-        rows.push(if position as f64 <= COUNTED_TO {
-            row(&label, ours, peer.decode, 1, llama2.as_deref(), bar)
-        } else {
-            let theirs = peer.decode + GROWTH * (position as f64 - COUNTED_AT);
-            row(&label, ours, theirs, 0, None, bar)
-        });
+    for (&position, &count) in &model.decode {
+        let label = format!("decoded token, position {position}");
+        let (theirs, llama2) = match position > COUNTED_TO {
+            true => (peer.decode + GROWTH * (position as f64 - COUNTED_AT), NONE),
+            false => (peer.decode, llama2),
+        };
+        let what = Some(What::Decode(position));
+        row(&label, millions(count), theirs, llama2, what);
     }
     rows
-}
-
-/// A row of the table; without `decimals` `theirs` is an estimate.
-fn row(
-    label: &str,
-    ours: f64,
-    theirs: f64,
-    decimals: usize,
-    llama2: Option<&str>,
-    bar: Option<f64>,
-) -> String {
-    let about = if decimals == 0 { "~" } else { "" };
-    let bar = bar.map_or_else(|| "–".to_owned(), |bar| format!("≤ {bar:.1}"));
-    format!(
-        "| {label} | {ours:.1} | {about}{theirs:.decimals$} | {:.2} | {} | {bar} |\n",
-        ours / theirs,
-        llama2.unwrap_or("–")
-    )
 }
 
 fn bar(name: &str, what: What) -> Option<f64> {

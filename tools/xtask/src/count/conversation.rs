@@ -1,11 +1,12 @@
 //! One firmware and one context that grows from position to position, with signs of life.
 
+use super::figures::Load;
 use crate::session::Session;
 use crate::voice::Voice;
 use anyhow::{Context, Result, ensure};
 use protocol::event::{Counts, Generated, Phase};
 use protocol::request::{Complete, Logits, Reset, Sampling, Set};
-use protocol::{Event, Op, Setting};
+use protocol::{Event, Op, Setting, request};
 use qemu::Machine;
 use std::collections::BTreeSet;
 use std::time::{Duration, Instant};
@@ -23,7 +24,7 @@ const SIGN_OF_LIFE: Duration = Duration::from_secs(60);
 pub struct Conversation<'v> {
     voice: Voice,
     name: &'v str,
-    pub(super) session: Session,
+    session: Session,
     held: usize,
     progress: Progress,
 }
@@ -52,10 +53,28 @@ impl<'v> Conversation<'v> {
         self.progress = Progress::new(short + long);
     }
 
+    /// Loads the card's model once more: its parts, one after the other on one core.
+    pub fn load(&mut self) -> Result<Load> {
+        let mut timing = None;
+        let op = Op::Load(request::Load { name: "1".into() });
+        self.session.ask_with(op, &mut |event| {
+            if let Event::Loaded(loaded) = event {
+                timing = Some(loaded.timing);
+            }
+            Ok(())
+        })?;
+        let timing = timing.context("the firmware reports no load")?;
+        Ok(Load {
+            read: instructions(timing.read_s, 1),
+            pack: instructions(timing.pack_s, 1),
+            checksum: instructions(timing.checksum_s, 1),
+            total: instructions(timing.total_s, 1),
+        })
+    }
+
     /// Works the first `n_ids` ids into an empty context in one go; instructions per token.
     pub fn restart(&mut self, n_ids: usize) -> Result<u64> {
-        self.session.ask(Op::Reset(Reset {}))?;
-        self.held = 0;
+        self.empty()?;
         Ok(instructions(self.work_in(n_ids)?.timing.prefill_s, n_ids))
     }
 
@@ -80,8 +99,7 @@ impl<'v> Conversation<'v> {
     /// Instructions of one pass that works in a token and `guess` guessed ones, behind a prompt that
     /// repeats itself; the context is empty then.
     pub fn pass(&mut self, guess: usize) -> Result<u64> {
-        self.session.ask(Op::Reset(Reset {}))?;
-        self.held = 0;
+        self.empty()?;
         let ids = (0..REPEATING).map(|i| ordinary_id(i % PERIOD)).collect();
         let (Generated { usage, timing, .. }, _) = self.work(ids, 2, guess, false)?;
         let guessed = usage.draft_tokens;
@@ -89,7 +107,7 @@ impl<'v> Conversation<'v> {
             guessed == guess as u64,
             "a pass with {guess} guessed tokens was wanted, not with {guessed}"
         );
-        self.session.ask(Op::Reset(Reset {}))?;
+        self.empty()?;
         Ok(instructions(timing.decode_s, 1))
     }
 
@@ -98,6 +116,11 @@ impl<'v> Conversation<'v> {
         let key = Setting::Cores.key().to_owned();
         let value = n.into();
         self.session.ask(Op::Set(Set { key, value })).map(drop)
+    }
+
+    fn empty(&mut self) -> Result<()> {
+        self.held = 0;
+        self.session.ask(Op::Reset(Reset {})).map(drop)
     }
 
     fn work_in(&mut self, n_ids: usize) -> Result<Generated> {
@@ -132,9 +155,10 @@ impl<'v> Conversation<'v> {
         let mut cores = Vec::new();
         let op = Op::Complete(prompt, sampling, Logits::default());
         let done = self.session.ask_with(op, &mut |event| {
-            match event {
-                Event::Counts(core) if core.phase == Phase::Decode => cores.push(core),
-                _ => {}
+            if let Event::Counts(core) = event
+                && core.phase == Phase::Decode
+            {
+                cores.push(core);
             }
             Ok(())
         })?;
@@ -153,7 +177,7 @@ fn ordinary_id(i: usize) -> u32 {
 }
 
 /// One of `n` parts of a time: a nanosecond is an instruction.
-pub(super) fn instructions(seconds: f64, n: usize) -> u64 {
+fn instructions(seconds: f64, n: usize) -> u64 {
     (seconds * 1e9 / n as f64).round() as u64
 }
 

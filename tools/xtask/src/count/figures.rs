@@ -9,7 +9,7 @@ use std::fmt;
 const TYPES: [&str; 3] = ["q8_0", "q4_1", "f16"];
 
 /// Instructions of a load on one core.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Load {
     /// Bringing the file in.

@@ -1,7 +1,7 @@
 //! The oracle's Python: a virtual environment of pinned packages, and its script in it.
 
 use crate::voice::Voice;
-use crate::workspace::{output_dir, root};
+use crate::workspace::{output_dir, read_text, root};
 use anyhow::{Context, Result};
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -25,10 +25,10 @@ impl Environment {
         let dir = output_dir().join("oracle-environment");
         let wanted = root().join(ORACLE).join("requirements.txt");
         let installed = dir.join("installed.txt");
-        let packages =
-            fs::read_to_string(&wanted).with_context(|| format!("reading {}", wanted.display()))?;
-        let python = dir.join("bin/python3");
-        let environment = Environment { python, packages };
+        let environment = Environment {
+            python: dir.join("bin/python3"),
+            packages: read_text(&wanted)?,
+        };
         if fs::read_to_string(&installed).is_ok_and(|list| list == environment.packages) {
             return Ok(environment);
         }

@@ -3,7 +3,7 @@
 //! Out of Debian's packages `raspi-firmware` and, for the device tree, the arm64 kernel; cached under
 //! `target/`, never part of this project. Another source is a folder that the person names.
 
-use super::apt::{self, Debian, PrivateApt};
+use super::apt::{Debian, PrivateApt, Selection};
 use crate::card::CardFile;
 use crate::voice::Voice;
 use crate::workspace::output_dir;
@@ -63,30 +63,26 @@ pub fn ensure(voice: Voice) -> Result<Vec<CardFile>> {
 }
 
 fn download(voice: Voice, dir: &Path) -> Result<()> {
-    let debian = match Debian::detect() {
-        Some(debian) if apt::has_apt() => debian,
-        _ => bail!("they are Debian packages, and this is not Debian"),
-    };
+    let debian = Debian::detect().context("they are Debian packages")?;
     fs::create_dir_all(dir)?;
     let firmware = unpack_firmware(voice, &debian)?;
-    let doc = "usr/share/doc/raspi-firmware/copyright";
-    for name in NEEDED {
-        copy(
-            &firmware.join("usr/lib/raspi-firmware").join(name),
-            dir,
-            name,
-        )?;
+    let boot = firmware.join("usr/lib/raspi-firmware");
+    let licence = firmware.join("usr/share/doc/raspi-firmware/copyright");
+    for (from, name) in [
+        (boot.join(NEEDED[0]), NEEDED[0]),
+        (boot.join(NEEDED[1]), NEEDED[1]),
+        (licence, "LICENCE.broadcom"),
+        (unpack_device_tree(voice, &debian)?, WELCOME[0]),
+    ] {
+        fs::copy(&from, dir.join(name)).with_context(|| format!("copying {}", from.display()))?;
     }
-    copy(&firmware.join(doc), dir, "LICENCE.broadcom")?;
-    let tree = unpack_device_tree(voice, &debian)?;
-    copy(&tree, dir, WELCOME[0])?;
     fs::remove_dir_all(scratch())?;
     Ok(())
 }
 
 fn unpack_firmware(voice: Voice, debian: &Debian) -> Result<PathBuf> {
     for suite in FIRMWARE_SUITES {
-        let apt = PrivateApt::for_board(voice, debian, suite, &scratch().join(suite))?;
+        let apt = apt_of(voice, debian, suite)?;
         let versions = apt.versions("raspi-firmware")?;
         let Some(version) = versions.iter().find(|version| version.as_str() >= OLDEST) else {
             continue;
@@ -103,7 +99,7 @@ fn unpack_firmware(voice: Voice, debian: &Debian) -> Result<PathBuf> {
 
 /// The device tree is a file of the kernel's package.
 fn unpack_device_tree(voice: Voice, debian: &Debian) -> Result<PathBuf> {
-    let apt = PrivateApt::for_board(voice, debian, KERNEL_SUITE, &scratch().join(KERNEL_SUITE))?;
+    let apt = apt_of(voice, debian, KERNEL_SUITE)?;
     let package = apt
         .depends("linux-image-arm64")?
         .into_iter()
@@ -124,9 +120,14 @@ fn scratch() -> PathBuf {
     output_dir().join("setup/board-files")
 }
 
-fn copy(from: &Path, dir: &Path, name: &str) -> Result<()> {
-    fs::copy(from, dir.join(name)).with_context(|| format!("copying {}", from.display()))?;
-    Ok(())
+fn apt_of(voice: Voice, debian: &Debian, suite: &str) -> Result<PrivateApt> {
+    PrivateApt::new(
+        voice,
+        debian,
+        suite,
+        scratch().join(suite),
+        Selection::BOARD,
+    )
 }
 
 #[cfg(test)]

@@ -2,7 +2,7 @@
 
 use super::apt::{self, Debian};
 use crate::voice::Voice;
-use anyhow::{Result, bail};
+use anyhow::{Context, Result, bail};
 
 const PACKAGE: &str = "qemu-system-arm";
 const NEEDED_MAJOR: u32 = 9;
@@ -12,11 +12,8 @@ const NEEDED_MAJOR: u32 = 9;
 /// # Errors
 /// It is not, and cannot be installed from here; the message says what to do.
 pub fn ensure(voice: Voice) -> Result<()> {
-    let found = qemu::version();
-    if found.is_some_and(|(major, _)| major >= NEEDED_MAJOR) {
-        return Ok(());
-    }
-    match found {
+    match qemu::version() {
+        Some((major, _)) if major >= NEEDED_MAJOR => return Ok(()),
         Some((major, minor)) => voice.say(format!(
             "QEMU {major}.{minor} is installed, but its raspi4b machine came with version {NEEDED_MAJOR}."
         )),
@@ -43,12 +40,12 @@ fn install(voice: Voice) -> Result<()> {
     if apt::candidate(PACKAGE).is_some_and(|version| major(&version) >= NEEDED_MAJOR) {
         return apt::install(voice, PACKAGE, None);
     }
-    let Some(debian) = Debian::detect() else {
-        bail!(
+    let debian = Debian::detect().with_context(|| {
+        format!(
             "this system's {PACKAGE} is older than QEMU {NEEDED_MAJOR}: take a newer release of your system, \
              or build QEMU from source with --target-list=aarch64-softmmu"
-        );
-    };
+        )
+    })?;
     let backports = format!("{}-backports", debian.codename);
     apt::install(voice, PACKAGE, Some((&debian, &backports)))
 }

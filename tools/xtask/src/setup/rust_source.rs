@@ -3,7 +3,7 @@
 //! The package holds the source of the core library of exactly one rustc. Compiled once, its three
 //! libraries go where `rustup target add` would have put them; from then on everything is stable Rust.
 
-use super::apt::{self, Debian, PrivateApt};
+use super::apt::{self, Debian, PrivateApt, Selection};
 use super::rustc::{self, sysroot};
 use crate::voice::Voice;
 use crate::workspace::{TARGET, cargo, files_below, output_dir};
@@ -52,9 +52,7 @@ pub(super) fn build_target(voice: Voice) -> Result<()> {
 }
 
 fn source_dir(version: &str) -> PathBuf {
-    output_dir()
-        .join("setup")
-        .join(format!("rust-src-{version}"))
+    output_dir().join(format!("setup/rust-src-{version}"))
 }
 
 /// Downloads the package of exactly this rustc; the folder `library` in it.
@@ -65,12 +63,16 @@ fn unpack_source(voice: Voice, version: &str) -> Result<PathBuf> {
     if library.join("core").is_dir() {
         return Ok(library);
     }
-    if !apt::has_apt() {
-        bail!("no rustup and no apt-get here: install the target with your system's packages");
-    }
+    ensure!(
+        apt::has_apt(),
+        "no rustup and no apt-get here: install the target with your system's packages"
+    );
     let debian = Debian::detect()
         .context("only Debian's own archive has the package rust-src of a recent Rust")?;
-    let apt = |suite: &str| PrivateApt::new(voice, &debian, suite, &dir.join("apt").join(suite));
+    let apt = |suite: &str| {
+        let dir = dir.join("apt").join(suite);
+        PrivateApt::new(voice, &debian, suite, dir, Selection::HOST)
+    };
     let (suite, exact) = search(version, &mut |suite| apt(suite)?.versions(PACKAGE))?;
     apt(suite)?.unpack(voice, PACKAGE, &exact, &source)?;
     ensure!(
@@ -89,16 +91,16 @@ fn search(
 ) -> Result<(&'static str, String)> {
     let mut others = Vec::new();
     for suite in SUITES {
-        match versions(suite) {
+        others.push(match versions(suite) {
             Ok(versions) => match exact(&versions, rustc) {
                 Some(exact) => return Ok((suite, exact.to_owned())),
-                None => others.push(format!(
-                    "{suite} has {}",
-                    versions.first().map_or("none", String::as_str)
-                )),
+                None => {
+                    let newest = versions.first().map_or("none", String::as_str);
+                    format!("{suite} has {newest}")
+                }
             },
-            Err(error) => others.push(format!("{suite}: {error:#}")),
-        }
+            Err(error) => format!("{suite}: {error:#}"),
+        });
     }
     bail!(
         "no suite of Debian has {PACKAGE} {rustc}, the version of your rustc: {}",
@@ -134,11 +136,8 @@ fn compile(voice: Voice, paths: &[&Path], version: &str) -> Result<PathBuf> {
     fs::write(probe.join("src/lib.rs"), "#![no_std]\n")?;
     // bitcode: the release profile links with LTO. The prefixes: the same bytes wherever this is built.
     let mut flags = "-Cembed-bitcode=yes".to_owned();
-    for path in paths {
-        let path = path.display();
-        flags.push_str(&format!(
-            " --remap-path-prefix={path}=/rustc/{version}/library"
-        ));
+    for path in paths.iter().map(|path| path.display()) {
+        flags += &format!(" --remap-path-prefix={path}=/rustc/{version}/library");
     }
     voice.run(
         "Compiling Rust's core library for the board (half a minute)",

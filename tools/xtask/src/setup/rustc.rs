@@ -1,6 +1,7 @@
 //! The compiler that cargo uses.
 
-use anyhow::{Context, Result, ensure};
+use crate::workspace::printed;
+use anyhow::{Context, Result};
 use std::path::PathBuf;
 use std::process::Command;
 
@@ -27,12 +28,9 @@ fn version_of(text: &str) -> Option<&str> {
 }
 
 fn prints(arguments: &[&str]) -> Result<String> {
-    let output = Command::new(rustc())
-        .args(arguments)
-        .output()
-        .context("rustc cannot be started: install Rust first")?;
-    ensure!(output.status.success(), "rustc failed ({})", output.status);
-    Ok(String::from_utf8(output.stdout)?.trim().to_owned())
+    let text =
+        printed(Command::new(rustc()).args(arguments)).context("Rust has to be installed")?;
+    Ok(text.trim().to_owned())
 }
 
 #[cfg(test)]

@@ -1,7 +1,7 @@
 //! Rust's core library for the board.
 
 use super::rustc::rustc;
-use super::{exists, rust_source};
+use super::{rust_source, succeeds};
 use crate::voice::Voice;
 use crate::workspace::{TARGET, output_dir};
 use anyhow::{Context, Result, bail, ensure};
@@ -13,63 +13,44 @@ use std::process::{Command, Stdio};
 /// # Errors
 /// The target is missing and cannot be installed; the message says what to do.
 pub fn ensure(voice: Voice) -> Result<()> {
-    bring(&ThisMachine { voice })
+    let rustup = || {
+        succeeds(Command::new("rustup").arg("--version")).then(|| {
+            voice.run(
+                &format!("Installing Rust's {TARGET} target"),
+                Command::new("rustup").args(["target", "add", TARGET]),
+            )
+        })
+    };
+    bring(&works, &rustup, &|| rust_source::build_target(voice))
 }
 
-/// What a machine has to bring the target with.
-trait Machine {
-    /// Whether crates compile for the board.
-    fn works(&self) -> Result<bool>;
-    /// Adds the target by rustup; `None` without rustup.
-    fn rustup_target_add(&self) -> Option<Result<()>>;
-    /// Makes the target from the source package of exactly this rustc.
-    fn build_from_source(&self) -> Result<()>;
-}
-
-fn bring(machine: &impl Machine) -> Result<()> {
-    if machine.works()? {
+/// Brings the target where crates do not compile for the board yet: by rustup, which may not be there, or out of the
+/// source package of exactly this rustc.
+fn bring(
+    works: &dyn Fn() -> Result<bool>,
+    add_by_rustup: &dyn Fn() -> Option<Result<()>>,
+    build_from_source: &dyn Fn() -> Result<()>,
+) -> Result<()> {
+    if works()? {
         return Ok(());
     }
-    let by_rustup = match machine.rustup_target_add() {
-        Some(Ok(())) if machine.works()? => return Ok(()),
+    let by_rustup = match add_by_rustup() {
+        Some(Ok(())) if works()? => return Ok(()),
         Some(Ok(())) => "rustup has added it to another toolchain than rustc's".to_owned(),
         Some(Err(error)) => format!("{error:#}"),
         None => "there is no rustup here".to_owned(),
     };
-    if let Err(error) = machine.build_from_source() {
+    if let Err(error) = build_from_source() {
         bail!(
             "rustc has no {TARGET} target ({by_rustup}; {error:#}): run `rustup target add {TARGET}` where Rust's \
              servers can be reached, then start again"
         );
     }
     ensure!(
-        machine.works()?,
+        works()?,
         "the target was made, but rustc cannot use it: was rustc updated meanwhile? Start again"
     );
     Ok(())
-}
-
-struct ThisMachine {
-    voice: Voice,
-}
-
-impl Machine for ThisMachine {
-    fn works(&self) -> Result<bool> {
-        works()
-    }
-
-    fn rustup_target_add(&self) -> Option<Result<()>> {
-        exists("rustup").then(|| {
-            self.voice.run(
-                &format!("Installing Rust's {TARGET} target"),
-                Command::new("rustup").args(["target", "add", TARGET]),
-            )
-        })
-    }
-
-    fn build_from_source(&self) -> Result<()> {
-        rust_source::build_target(self.voice)
-    }
 }
 
 /// Compiles a crate of two lines for the board: files that are there but belong to another rustc do not count.
@@ -127,20 +108,11 @@ mod tests {
 
         /// What becomes of it, and who was asked.
         fn run(self) -> (Result<(), String>, Vec<&'static str>) {
-            let result = bring(&self).map_err(|error| format!("{error:#}"));
+            let rustup = || self.rustup.map(|answer| self.ask("rustup", answer));
+            let source = || self.ask("source", self.source);
+            let result = bring(&|| Ok(self.has_target.get()), &rustup, &source);
+            let result = result.map_err(|error| format!("{error:#}"));
             (result, self.asked.into_inner())
-        }
-    }
-
-    impl Machine for Fake {
-        fn works(&self) -> Result<bool> {
-            Ok(self.has_target.get())
-        }
-        fn rustup_target_add(&self) -> Option<Result<()>> {
-            self.rustup.map(|answer| self.ask("rustup", answer))
-        }
-        fn build_from_source(&self) -> Result<()> {
-            self.ask("source", self.source)
         }
     }
 

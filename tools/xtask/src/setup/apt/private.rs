@@ -2,17 +2,36 @@
 
 use super::Debian;
 use crate::voice::Voice;
+use crate::workspace::{files_below, printed};
 use anyhow::{Context, Result};
 use std::fs;
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
+/// Which packages of a suite are seen.
+pub(crate) struct Selection {
+    components: &'static str,
+    /// Lines of apt's configuration.
+    options: &'static str,
+}
+
+impl Selection {
+    /// Those for this machine.
+    pub(crate) const HOST: Selection = Selection {
+        components: "main",
+        options: "",
+    };
+    /// Those of the board's architecture, its non-free firmware included.
+    pub(crate) const BOARD: Selection = Selection {
+        components: "main non-free-firmware",
+        options: "APT { Architecture \"arm64\"; Architectures \"arm64\"; };\n",
+    };
+}
+
 /// An apt of our own: its lists and downloads lie in a folder, and nothing of the machine's changes.
 #[derive(Debug)]
 pub(crate) struct PrivateApt {
     dir: PathBuf,
-    /// Options beside the folders.
-    options: Vec<&'static str>,
 }
 
 impl PrivateApt {
@@ -21,40 +40,27 @@ impl PrivateApt {
         voice: Voice,
         debian: &Debian,
         suite: &str,
-        dir: &Path,
-    ) -> Result<PrivateApt> {
-        PrivateApt::with(voice, suite, debian.entry(suite)?, dir, Vec::new())
-    }
-
-    /// The same for packages of the board's architecture, its non-free firmware included.
-    pub(crate) fn for_board(
-        voice: Voice,
-        debian: &Debian,
-        suite: &str,
-        dir: &Path,
-    ) -> Result<PrivateApt> {
-        let entry = debian
-            .entry(suite)?
-            .replace("Components: main", "Components: main non-free-firmware");
-        let options = vec!["APT::Architecture=arm64", "APT::Architectures=arm64"];
-        PrivateApt::with(voice, suite, entry, dir, options)
-    }
-
-    fn with(
-        voice: Voice,
-        suite: &str,
-        entry: String,
-        dir: &Path,
-        options: Vec<&'static str>,
+        dir: PathBuf,
+        Selection {
+            components,
+            options,
+        }: Selection,
     ) -> Result<PrivateApt> {
         for part in ["lists/partial", "archives/partial", "sources"] {
             fs::create_dir_all(dir.join(part))?;
         }
+        let entry = debian.entry(suite, components)?;
         fs::write(dir.join("sources/pilm.sources"), entry)?;
-        let apt = PrivateApt {
-            dir: dir.to_owned(),
-            options,
-        };
+        let path = dir.display();
+        // root's apt would change to a user that may not write here
+        let settings = format!(
+            "Dir::Etc {{ sourcelist \"/dev/null\"; sourceparts \"{path}/sources\"; }};\n\
+             Dir::State::lists \"{path}/lists\";\n\
+             Dir::Cache \"{path}\";\nDir::Cache::archives \"{path}/archives\";\n\
+             APT::Sandbox::User \"root\";\n{options}"
+        );
+        fs::write(dir.join("apt.conf"), settings)?;
+        let apt = PrivateApt { dir };
         voice.run(
             &format!("Reading the package list of {suite}"),
             apt.command("apt-get").arg("update"),
@@ -64,21 +70,15 @@ impl PrivateApt {
 
     /// Versions of `package` on offer, newest first.
     pub(crate) fn versions(&self, package: &str) -> Result<Vec<String>> {
-        let output = self
-            .command("apt-cache")
-            .args(["madison", package])
-            .output()?;
-        Ok(madison_versions(&String::from_utf8_lossy(&output.stdout)))
+        let text = printed(self.command("apt-cache").args(["madison", package]))?;
+        Ok(madison_versions(&text))
     }
 
     /// Packages that the newest `package` depends on.
     pub(crate) fn depends(&self, package: &str) -> Result<Vec<String>> {
-        let output = self
-            .command("apt-cache")
-            .args(["depends", "--important", package])
-            .env("LC_ALL", "C")
-            .output()?;
-        Ok(depends_names(&String::from_utf8_lossy(&output.stdout)))
+        let mut depends = self.command("apt-cache");
+        depends.args(["depends", "--important", package]);
+        Ok(depends_names(&printed(depends.env("LC_ALL", "C"))?))
     }
 
     /// Downloads `package` and unpacks it, without installing, into `into`.
@@ -89,20 +89,15 @@ impl PrivateApt {
         version: &str,
         into: &Path,
     ) -> Result<()> {
-        let downloads = self.dir.join("downloads");
-        if downloads.exists() {
-            fs::remove_dir_all(&downloads)?;
-        }
-        fs::create_dir_all(&downloads)?;
+        let downloads = tempfile::tempdir_in(&self.dir)?;
         voice.run(
             &format!("Downloading {package} {version}"),
             self.command("apt-get")
                 .current_dir(&downloads)
                 .args(["download", &format!("{package}={version}")]),
         )?;
-        let deb = fs::read_dir(&downloads)?
-            .filter_map(|entry| Some(entry.ok()?.path()))
-            .find(|path| path.extension().is_some_and(|e| e == "deb"))
+        let deb = files_below(downloads.path())?
+            .pop()
             .with_context(|| format!("apt-get downloaded no package for {package}"))?;
         fs::create_dir_all(into)?;
         voice.run(
@@ -113,21 +108,7 @@ impl PrivateApt {
 
     fn command(&self, program: &str) -> Command {
         let mut command = Command::new(program);
-        let option = |name: &str, path: PathBuf| format!("{name}={}", path.display());
-        for option in [
-            "Dir::Etc::sourcelist=/dev/null".to_owned(),
-            option("Dir::Etc::sourceparts", self.dir.join("sources")),
-            option("Dir::State::lists", self.dir.join("lists")),
-            option("Dir::Cache", self.dir.clone()),
-            option("Dir::Cache::archives", self.dir.join("archives")),
-            // root's apt would change to a user that may not write here
-            "APT::Sandbox::User=root".to_owned(),
-        ] {
-            command.arg("-o").arg(option);
-        }
-        for option in &self.options {
-            command.arg("-o").arg(option);
-        }
+        command.arg("-c").arg(self.dir.join("apt.conf"));
         command
     }
 }
