@@ -171,7 +171,7 @@ impl fmt::Display for Slot {
         let name = core::str::from_utf8(&name).unwrap_or_default().trim();
         write!(
             f,
-            "{}: {name} of {} MiB, {} lines at {} MHz{}, {}; {} of {} MiB",
+            "{}: {name} of {} MiB, {} lines at {} MHz{} out of {}, {}; {} of {} MiB",
             self.controller(),
             card.n_blocks() >> 11,
             card.n_data_lines(),
@@ -181,6 +181,7 @@ impl fmt::Display for Slot {
             } else {
                 ""
             },
+            card.host().base_clock(),
             match card.transfer() {
                 Transfer::Pio => "PIO",
                 Transfer::Adma2 => "DMA",

@@ -4,6 +4,7 @@ use drivers::dma::Caches;
 use drivers::mmio::Mmio;
 use drivers::property::ClockId;
 use drivers::sd::adma::{self, DmaMap};
+use drivers::sd::base_clock::Question;
 use drivers::sd::host::SdHost;
 use drivers::sd::registers::Block;
 use drivers::sd::{CardError, SdCard, Sdhci, sdhci};
@@ -41,8 +42,15 @@ impl sdhci::Board for Supply {
         memory::physical_addr(addr as u64, len as u64).map(|addr| addr as usize)
     }
 
-    fn base_clock_hz(&mut self) -> Option<u32> {
-        board::mailbox().lock().clock_rate_hz(self.clock?).ok()
+    fn base_clock_hz(&mut self, question: Question) -> Option<u32> {
+        let clock = self.clock?;
+        let mut mailbox = board::mailbox().lock();
+        let hz = match question {
+            Question::Measured => mailbox.measured_clock_rate_hz(clock),
+            Question::Rate => mailbox.clock_rate_hz(clock),
+            Question::Highest => mailbox.max_clock_rate_hz(clock),
+        };
+        hz.ok()
     }
 }
 

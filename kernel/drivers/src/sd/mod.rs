@@ -7,13 +7,15 @@
 //!     │  identity.rs  CID, CSD, SCR, switch status              (pure)
 //!   host.rs      the trait SdHost, HostError, the trait Clock
 //!     │
-//!   sdhci.rs     SdHost on SDHCI registers            divider.rs, registers.rs, adma.rs (pure)
+//!   sdhci.rs     SdHost on SDHCI registers            base_clock.rs, divider.rs,
+//!                                                 registers.rs, adma.rs (pure)
 //! ```
 //!
 //! Resources: SD Physical Layer Simplified Specification 6.00; SD Host Controller Simplified
 //! Specification 3.00.
 
 pub mod adma;
+pub mod base_clock;
 pub mod card;
 pub mod divider;
 pub mod host;

@@ -16,6 +16,7 @@ mod dma;
 mod wait;
 
 use super::adma::{self, DmaMap, Table};
+use super::base_clock::{BaseClock, Question};
 use super::divider::Divider;
 use super::host::{HostError, SdHost, Transfer};
 use super::protocol::{BLOCK_BYTES, Command, Response, ResponseKind};
@@ -33,9 +34,6 @@ pub const GPIO_VDD_SD_IO_SEL: u32 = 132;
 /// Expander line that powers the card.
 pub const GPIO_SD_PWR_ON: u32 = 134;
 
-/// EMMC2's highest base clock seen. Where the mailbox does not tell, this one is assumed: the card
-/// clock can then only be slower than meant.
-const HIGHEST_BASE_HZ: u32 = 250_000_000;
 /// Card clock of the identification phase.
 const IDENTIFICATION_HZ: u32 = 400_000;
 
@@ -55,8 +53,9 @@ pub trait Board: Caches {
     fn set_expander_gpio(&mut self, gpio: u32, high: bool) -> bool;
     /// The physical address of `len` bytes at `addr`; nothing if they are not one piece of memory.
     fn phys_addr(&self, addr: usize, len: usize) -> Option<usize>;
-    /// The controller's base clock (mailbox tag 0x0003_0002, clock 12 for EMMC2).
-    fn base_clock_hz(&mut self) -> Option<u32>;
+    /// What the mailbox answers to one of the questions for the controller's base clock (clock 12 for
+    /// EMMC2).
+    fn base_clock_hz(&mut self, question: Question) -> Option<u32>;
 }
 
 /// Which rails answered when the card was last powered.
@@ -73,7 +72,7 @@ pub struct Sdhci<W, C, B> {
     words: W,
     clock: C,
     board: B,
-    base_hz: u32,
+    base_clock: BaseClock,
     card_hz: u32,
     host_control: u32,
     rails: Rails,
@@ -101,7 +100,7 @@ impl<W, C, B> Sdhci<W, C, B> {
             words,
             clock,
             board,
-            base_hz: 0,
+            base_clock: BaseClock::ASSUMED,
             card_hz: 0,
             host_control: 0,
             rails: Rails {
@@ -138,9 +137,9 @@ impl<W: Words, C: Clock, B: Board> Sdhci<W, C, B> {
         self.capabilities() == capabilities::QEMU && self.present() & present::CARD_INSERTED == 0
     }
 
-    /// The base clock in use; 0 before the first reset.
-    pub fn base_clock_hz(&self) -> u32 {
-        self.base_hz
+    /// The base clock in use; assumed before the first reset.
+    pub fn base_clock(&self) -> BaseClock {
+        self.base_clock
     }
 
     /// Which rails answered at the last reset.
@@ -179,10 +178,7 @@ impl<W: Words, C: Clock, B: Board> SdHost for Sdhci<W, C, B> {
         if self.rails != Rails::default() {
             self.clock.wait_us(RAIL_SETTLE_US);
         }
-        self.base_hz = match self.board.base_clock_hz() {
-            Some(hz) if hz > 0 => hz,
-            _ => HIGHEST_BASE_HZ,
-        };
+        self.base_clock = BaseClock::ask(|question| self.board.base_clock_hz(question));
 
         self.reset_bits(clock_reset::RESET_ALL)?;
         self.write_host_control();
@@ -236,7 +232,7 @@ impl<W: Words, C: Clock, B: Board> SdHost for Sdhci<W, C, B> {
     }
 
     fn set_clock_hz(&mut self, max_hz: u32) -> Result<u32, HostError> {
-        let base_hz = self.base_hz;
+        let base_hz = self.base_clock.hz;
         let divider = Divider::at_most(max_hz, base_hz).ok_or(HostError::BaseClock { base_hz })?;
         self.wait_idle(present::CMD_INHIBIT | present::DAT_INHIBIT)?;
         let stopped = self.words.read(Word::ClockReset) & !clock_reset::CARD_ENABLE;

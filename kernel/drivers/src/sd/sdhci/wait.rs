@@ -15,7 +15,7 @@ impl<W: Words, C: Clock, B: Board> Sdhci<W, C, B> {
             let hz = if self.card_hz == 0 {
                 LOWEST_HZ
             } else {
-                self.card_hz
+                self.base_clock.slowest_hz(self.card_hz)
             };
             self.clock.wait_us(4_000_000_u64.div_ceil(u64::from(hz)));
         }

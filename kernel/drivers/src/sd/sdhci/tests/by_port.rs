@@ -1,6 +1,7 @@
 //! Start, commands, errors and data by the data port.
 
 use super::fake_words::{CAPS_BOARD, FakeWords, Outcome, board, log, ready, table};
+use crate::sd::base_clock::BaseClock;
 use crate::sd::host::{HostError, SdHost};
 use crate::sd::protocol::Command;
 use crate::sd::registers::{Word, capabilities};
@@ -32,7 +33,8 @@ fn reset_powers_the_bus_and_starts_the_identification_clock() {
         io_3v3: true,
         card_power: true,
     };
-    assert_eq!((host.rails(), host.base_clock_hz()), (rails, 100_000_000));
+    assert_eq!(host.rails(), rails);
+    assert_eq!(host.base_clock().to_string(), "100 MHz (measured)");
     // Rail 5 ms, bus power 2 ms, clock 1 ms, and 20 us after each of nine writes.
     assert!(words.time_us.get() >= 5_000 + 2_000 + 1_000 + 9 * 20);
 }
@@ -45,9 +47,13 @@ fn an_expander_that_does_not_answer_stops_nothing() {
     let mut host = Sdhci::on(&words, &words, silent, table());
     host.reset().unwrap();
     assert_eq!(host.rails(), Rails::default());
-    // Without the mailbox's answer the highest base clock is assumed: 250 MHz / 626.
-    assert_eq!(host.base_clock_hz(), 250_000_000);
-    assert_eq!(log(&words).last(), Some(&(Word::ClockReset, 0x000E_3945)));
+    // Without the mailbox's answer a base clock is assumed: 200 MHz / 500.
+    assert_eq!(host.base_clock(), BaseClock::ASSUMED);
+    assert_eq!(log(&words).last(), Some(&(Word::ClockReset, 0x000E_FA05)));
+    // It may be half of that: writes are as far apart as that needs.
+    let before = words.time_us.get();
+    host.write(Word::Argument, 0);
+    assert_eq!(words.time_us.get() - before, 20);
 }
 
 #[test]
@@ -77,7 +83,7 @@ fn clock_words() {
             (Word::ClockReset, 0x000E_0105),
         ]
     );
-    host.base_hz = 2_000_000_000;
+    host.base_clock.hz = 2_000_000_000;
     let error = HostError::BaseClock {
         base_hz: 2_000_000_000,
     };

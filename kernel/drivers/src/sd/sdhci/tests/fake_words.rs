@@ -6,6 +6,7 @@ use std::collections::VecDeque;
 use crate::clock::Clock;
 use crate::dma::Caches;
 use crate::sd::adma::Table;
+use crate::sd::base_clock::Question;
 use crate::sd::host::SdHost;
 use crate::sd::registers::{Word, Words, interrupt};
 use crate::sd::sdhci::{Board, Sdhci};
@@ -155,7 +156,7 @@ impl Board for FakeBoard {
         reaches.then_some(0x0100_0000 + addr % 0x1_0000)
     }
 
-    fn base_clock_hz(&mut self) -> Option<u32> {
+    fn base_clock_hz(&mut self, _: Question) -> Option<u32> {
         self.base_hz
     }
 }
