@@ -41,8 +41,11 @@ const COMMAND_LIMIT_US: u64 = 100_000;
 const RESET_LIMIT_US: u64 = 100_000;
 /// For each block by PIO, for a whole command by DMA, and for busy: cards stall longer than 100 ms.
 const DATA_LIMIT_US: u64 = 1_000_000;
-const POWER_SETTLE_US: u64 = 2_000;
+/// After bus power, and again after the clock, as Linux has it.
+const POWER_SETTLE_US: u64 = 10_000;
 const RAIL_SETTLE_US: u64 = 5_000;
+/// How long a card is without power before it has forgotten everything.
+const POWER_OFF_US: u64 = 50_000;
 /// At least 74 card clocks before the first command.
 const CLOCK_SETTLE_US: u64 = 1_000;
 
@@ -175,7 +178,8 @@ impl<W: Words, C: Clock, B: Board> SdHost for Sdhci<W, C, B> {
             io_3v3: self.board.set_expander_gpio(GPIO_VDD_SD_IO_SEL, false),
             card_power: self.board.set_expander_gpio(GPIO_SD_PWR_ON, true),
         };
-        if self.rails != Rails::default() {
+        // Whatever was answered: only QEMU has no rail.
+        if self.capabilities() != capabilities::QEMU {
             self.clock.wait_us(RAIL_SETTLE_US);
         }
         self.base_clock = BaseClock::ask(|question| self.board.base_clock_hz(question));
@@ -189,13 +193,28 @@ impl<W: Words, C: Clock, B: Board> SdHost for Sdhci<W, C, B> {
         self.write(Word::IntEnable, interrupt::LATCHED);
         self.write(Word::IntStatus, u32::MAX);
         self.set_clock_hz(IDENTIFICATION_HZ)?;
+        self.clock.wait_us(POWER_SETTLE_US);
         Ok(())
+    }
+
+    fn cycle_power(&mut self) {
+        self.card_hz = 0;
+        let clock = self.words.read(Word::ClockReset);
+        self.write(Word::HostPower, self.host_control);
+        self.write(Word::ClockReset, clock & !clock_reset::CARD_ENABLE);
+        self.board.set_expander_gpio(GPIO_SD_PWR_ON, false);
+        self.board.set_expander_gpio(GPIO_VDD_SD_IO_SEL, false);
+        self.clock.wait_us(POWER_OFF_US);
+        self.board.set_expander_gpio(GPIO_SD_PWR_ON, true);
+        self.clock.wait_us(POWER_SETTLE_US);
+        self.write_host_control();
+        self.clock.wait_us(POWER_SETTLE_US);
     }
 
     fn command(&mut self, command: Command) -> Result<Response, HostError> {
         let response = self.start(command, 0)?;
         if command.response == ResponseKind::ShortBusy {
-            self.wait_event(interrupt::TRANSFER_COMPLETE, DATA_LIMIT_US, command.index)?;
+            self.wait_busy(command.index)?;
         }
         Ok(response)
     }
@@ -224,11 +243,11 @@ impl<W: Words, C: Clock, B: Board> SdHost for Sdhci<W, C, B> {
             }
             let response = result?;
             self.finish_dma(command.index, buf)?;
-            return Ok(response);
+            return Ok(self.with_stop(n_blocks, response));
         }
         let response = self.start(command, read_mode(n_blocks))?;
         self.read_port(command.index, block_bytes, buf)?;
-        Ok(response)
+        Ok(self.with_stop(n_blocks, response))
     }
 
     fn set_clock_hz(&mut self, max_hz: u32) -> Result<u32, HostError> {
@@ -237,6 +256,7 @@ impl<W: Words, C: Clock, B: Board> SdHost for Sdhci<W, C, B> {
         self.wait_idle(present::CMD_INHIBIT | present::DAT_INHIBIT)?;
         let stopped = self.words.read(Word::ClockReset) & !clock_reset::CARD_ENABLE;
         self.write(Word::ClockReset, stopped);
+        self.write_host_control();
         let divided = clock_reset::LONGEST_TIMEOUT | divider.bits() | clock_reset::INTERNAL_ENABLE;
         self.write(Word::ClockReset, divided);
         self.wait_for(Word::ClockReset, RESET_LIMIT_US, |v| {
@@ -260,7 +280,6 @@ impl<W: Words, C: Clock, B: Board> SdHost for Sdhci<W, C, B> {
         } else {
             self.host_control &= !host_power::HIGH_SPEED;
         }
-        self.write_host_control();
     }
 
     fn reset_lines(&mut self) -> Result<(), HostError> {

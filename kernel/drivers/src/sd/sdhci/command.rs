@@ -39,15 +39,25 @@ impl<W: Words, C: Clock, B: Board> Sdhci<W, C, B> {
                     .iter()
                     .fold(0, |acc, &w| acc << 32 | u128::from(self.words.read(w)));
                 Response {
-                    short: 0,
                     long: shifted << 8,
+                    ..Response::default()
                 }
             }
             _ => Response {
                 short: self.words.read(Word::Response0),
-                long: 0,
+                ..Response::default()
             },
         }
+    }
+
+    /// Adds what the card answered to the automatic CMD12.
+    pub(super) fn with_stop(&self, n_blocks: usize, response: Response) -> Response {
+        let stop = if n_blocks > 1 {
+            self.words.read(Word::Response3)
+        } else {
+            0
+        };
+        Response { stop, ..response }
     }
 
     /// Takes the blocks out of the data port.

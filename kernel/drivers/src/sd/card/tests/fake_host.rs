@@ -82,7 +82,12 @@ impl FakeHost {
         let index = command.index;
         let silence = Err(HostError::CommandTimeout { index });
         let app = std::mem::take(&mut self.app);
-        let short = |short| Ok(Response { short, long: 0 });
+        let short = |short| {
+            Ok(Response {
+                short,
+                ..Response::default()
+            })
+        };
         if index == 0 {
             return Ok(Response::default());
         }
@@ -106,13 +111,13 @@ impl FakeHost {
                 short(1 << 31 | ccs | self.ocr_voltages)
             }
             (_, 2) => Ok(Response {
-                short: 0,
                 long: 0x0353_4453_5533_3247_8012_3456_7801_5700,
+                ..Response::default()
             }),
             (_, 3) => short(0xB368_0500),
             (_, 9) => Ok(Response {
-                short: 0,
                 long: self.csd,
+                ..Response::default()
             }),
             (_, 7) => short(if self.locked { 1 << 25 | 0x700 } else { 0x700 }),
             (_, 13) => short(self.states.pop_front().unwrap_or(TRAN)),
@@ -142,6 +147,10 @@ impl SdHost for FakeHost {
     fn reset(&mut self) -> Result<(), HostError> {
         self.log.push("reset".into());
         Ok(())
+    }
+
+    fn cycle_power(&mut self) {
+        self.log.push("power cycle".into());
     }
 
     fn command(&mut self, command: Command) -> Result<Response, HostError> {

@@ -18,6 +18,10 @@ pub(super) const CAPS_BOARD: u32 = 0x45EE_6432;
 pub(super) enum Outcome {
     /// Interrupt status that appears.
     Status(u32),
+    /// Command complete; then, when that has been seen, a time-out of data with the completion.
+    Late,
+    /// As `Late`, with these bits more.
+    LateAnd(u32),
     /// Command complete, then this many blocks of data, then transfer complete.
     Blocks(u32),
 }
@@ -28,6 +32,8 @@ pub(super) struct FakeWords {
     pub(super) log: RefCell<Vec<(Word, u32)>>,
     pub(super) status: Cell<u32>,
     pub(super) present: Cell<u32>,
+    /// Status that appears when the one before is cleared.
+    after: Cell<u32>,
     pub(super) clock: Cell<u32>,
     pub(super) mode: Cell<u32>,
     pub(super) capabilities: u32,
@@ -45,6 +51,7 @@ impl FakeWords {
             log: RefCell::default(),
             status: Cell::new(0),
             present: Cell::new(0),
+            after: Cell::new(0),
             clock: Cell::new(0),
             mode: Cell::new(0),
             capabilities: CAPS_BOARD,
@@ -54,6 +61,12 @@ impl FakeWords {
             words_left: Cell::new(0),
             words_per_block: Cell::new(0),
         }
+    }
+
+    fn complete_late(&self, more: u32) {
+        self.status.set(interrupt::COMMAND_COMPLETE);
+        let late = interrupt::TRANSFER_COMPLETE | interrupt::ERROR | interrupt::DATA_TIMEOUT;
+        self.after.set(late | more);
     }
 }
 
@@ -90,7 +103,10 @@ impl Words for &FakeWords {
     fn write(&self, word: Word, value: u32) {
         self.log.borrow_mut().push((word, value));
         match word {
-            Word::IntStatus => self.status.set(self.status.get() & !value),
+            Word::IntStatus => {
+                let after = self.after.take();
+                self.status.set(self.status.get() & !value | after);
+            }
             Word::BlockSizeCount => {
                 self.words_per_block.set((value & 0xFFF) / 4);
                 self.words_left.set((value & 0xFFF) / 4 * (value >> 16));
@@ -105,6 +121,8 @@ impl Words for &FakeWords {
                 match self.outcomes.borrow_mut().pop_front() {
                     None => self.status.set(interrupt::COMMAND_COMPLETE),
                     Some(Outcome::Status(status)) => self.status.set(status),
+                    Some(Outcome::Late) => self.complete_late(0),
+                    Some(Outcome::LateAnd(more)) => self.complete_late(more),
                     Some(Outcome::Blocks(n)) => {
                         assert_eq!(n * self.words_per_block.get(), self.words_left.get());
                         self.status
