@@ -13,10 +13,10 @@ use core::fmt;
 
 use drivers::mmio::Mmio;
 use drivers::property::ClockId;
+use drivers::sd::Sdhci;
 use drivers::sd::adma::Table;
 use drivers::sd::host::Transfer;
 use drivers::sd::registers::Block;
-use drivers::sd::{CardError, Sdhci};
 use llm::checked::parse_checksum;
 use storage::{Entry, Layout, Volume};
 
@@ -25,8 +25,6 @@ use controller::{CardBlocks, Controller, Supply, start};
 pub use error::Error;
 pub use file::CardFile;
 
-/// Initialisations of a card that answers but fails: contacts bounce when a card is pushed in.
-const TRIES: usize = 3;
 /// Longest checksum file: digits, two blanks, and the longest name.
 const CHECKSUM_FILE_BYTES: usize = 1024;
 
@@ -78,18 +76,12 @@ impl Slot {
     }
 
     fn mount(&mut self) -> Result<(), Error> {
-        let mut tries = 0;
-        let card = loop {
-            tries += 1;
-            let controller = self.idle.take().expect("idle while nothing is mounted");
-            match start(controller) {
-                Ok(card) => break card,
-                Err((error, controller)) => {
-                    self.idle = Some(controller);
-                    if error == CardError::NoCard || tries == TRIES {
-                        return Err(storage::Error::Device(error).into());
-                    }
-                }
+        let controller = self.idle.take().expect("idle while nothing is mounted");
+        let card = match start(controller) {
+            Ok(card) => card,
+            Err((error, controller)) => {
+                self.idle = Some(controller);
+                return Err(storage::Error::Device(error).into());
             }
         };
         let mut blocks = CardBlocks { card };

@@ -99,11 +99,11 @@ fn adopt_dma(card: &mut SdCard<Controller>) -> Result<(), CardError> {
 /// Initialises the card; by PIO alone if DMA has brought the controller into a state that only
 /// another initialisation ends.
 pub(super) fn start(controller: Controller) -> Result<SdCard<Controller>, (CardError, Controller)> {
-    let mut card = SdCard::init(controller)?;
+    let mut card = SdCard::init_patiently(controller)?;
     if card.host().can_dma() && adopt_dma(&mut card).is_err() {
         let mut controller = card.release();
         controller.use_pio();
-        card = SdCard::init(controller)?;
+        card = SdCard::init_patiently(controller)?;
     }
     Ok(card)
 }

@@ -21,6 +21,11 @@ pub const HIGH_SPEED_HZ: u32 = 50_000_000;
 /// Blocks per command: 4 MiB amortise a command's cost, and a failed one costs little to repeat.
 const PIECE_BLOCKS: usize = 8192;
 
+/// Initialisations of a card before it is given up.
+const INIT_TRIES: usize = 3;
+/// Between two of them.
+const BOUNCE_US: u64 = 100_000;
+
 /// From a failed transfer back to the transfer state.
 const RECOVERY_LIMIT_US: u64 = 1_000_000;
 
@@ -64,6 +69,27 @@ pub struct SdCard<H> {
 }
 
 impl<H: SdHost> SdCard<H> {
+    /// As [`SdCard::init`], up to three times, after the first with the power taken away in between:
+    /// contacts bounce when a card is pushed in, and a card that is wedged or at 1.8 V is silent.
+    ///
+    /// Gives the host back with the error, so that the caller can try again.
+    pub fn init_patiently(mut host: H) -> Result<Self, (CardError, H)> {
+        let mut tries = 1;
+        loop {
+            let (error, given_back) = match Self::init(host) {
+                Ok(card) => return Ok(card),
+                Err(failed) => failed,
+            };
+            host = given_back;
+            if tries == INIT_TRIES {
+                return Err((error, host));
+            }
+            tries += 1;
+            host.wait_us(BOUNCE_US);
+            host.cycle_power();
+        }
+    }
+
     /// Powers up, identifies and selects the card, and sets the fastest 3.3 V mode both sides have.
     ///
     /// Gives the host back with the error, so that the caller can try again.
@@ -225,11 +251,16 @@ impl<H: SdHost> SdCard<H> {
         } else {
             Command::read_multiple(address)
         };
-        let status = CardStatus(self.host.read(command, BLOCK_BYTES, buf)?.short);
-        match status.errors() {
-            0 => Ok(()),
-            _ => Err(Failure::Card { status: status.0 }),
+        let response = self.host.read(command, BLOCK_BYTES, buf)?;
+        let (status, stop) = (CardStatus(response.short), CardStatus(response.stop));
+        if status.errors() != 0 {
+            return Err(Failure::Card { status: status.0 });
         }
+        // What goes wrong after the first block is reported here alone.
+        if stop.stop_errors() != 0 {
+            return Err(Failure::Card { status: stop.0 });
+        }
+        Ok(())
     }
 
     /// Counts the failure, brings host and card back, and changes what the ladder says to change.

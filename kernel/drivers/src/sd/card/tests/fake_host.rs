@@ -14,6 +14,8 @@ pub(super) enum Fault {
     None,
     Host(HostError),
     Status(u32),
+    /// The R1 of the automatic CMD12.
+    Stop(u32),
 }
 
 pub(super) struct FakeHost {
@@ -29,6 +31,10 @@ pub(super) struct FakeHost {
     pub(super) offers_high_speed: bool,
     pub(super) accepts_high_speed: bool,
     pub(super) locked: bool,
+    /// How often each of these commands fails, by its name in the log, before it works.
+    pub(super) refusals: Vec<(&'static str, usize)>,
+    /// The card is silent until its power has been cycled this often.
+    pub(super) wedged: usize,
     /// One entry per data read; afterwards all succeed.
     pub(super) faults: VecDeque<Fault>,
     /// Card states that CMD13 reports, then `Transfer` for ever.
@@ -59,6 +65,8 @@ impl FakeHost {
             offers_high_speed: true,
             accepts_high_speed: true,
             locked: false,
+            refusals: Vec::new(),
+            wedged: 0,
             faults: VecDeque::new(),
             states: VecDeque::new(),
             transfer: Transfer::Pio,
@@ -81,6 +89,13 @@ impl FakeHost {
     fn answer(&mut self, command: Command) -> Result<Response, HostError> {
         let index = command.index;
         let silence = Err(HostError::CommandTimeout { index });
+        let name = self.log.last().cloned().unwrap_or_default();
+        let refusal = |(part, left): &&mut (&str, usize)| name.starts_with(*part) && *left > 0;
+        if let Some((_, left)) = self.refusals.iter_mut().find(refusal) {
+            *left -= 1;
+            self.app = false;
+            return Err(HostError::DataTimeout { index });
+        }
         let app = std::mem::take(&mut self.app);
         let short = |short| {
             Ok(Response {
@@ -91,7 +106,7 @@ impl FakeHost {
         if index == 0 {
             return Ok(Response::default());
         }
-        if !self.present {
+        if !self.present || self.wedged > 0 {
             return silence;
         }
         match (app, index) {
@@ -151,6 +166,7 @@ impl SdHost for FakeHost {
 
     fn cycle_power(&mut self) {
         self.log.push("power cycle".into());
+        self.wedged = self.wedged.saturating_sub(1);
     }
 
     fn command(&mut self, command: Command) -> Result<Response, HostError> {
@@ -203,6 +219,10 @@ impl SdHost for FakeHost {
                         return Err(error);
                     }
                     Fault::Status(status) => response.short = status,
+                    Fault::Stop(status) => {
+                        buf.fill(0xEE);
+                        response.stop = status;
+                    }
                 }
             }
             other => panic!("CMD{other} has no data"),

@@ -192,6 +192,21 @@ fn a_block_that_stays_bad_is_named() {
 }
 
 #[test]
+fn an_error_that_only_the_stop_reports_is_one() {
+    let mut card = init(FakeHost::sdhc());
+    let ecc_failed = TRAN | 1 << 21;
+    card.host.faults = [Fault::Stop(ecc_failed)].into();
+    let (blocks, log) = read(&mut card, 5, 2);
+    assert_eq!(blocks, [5, 6]);
+    assert_eq!(log.iter().filter(|l| *l == "18 5").count(), 2);
+    // The card's end is none.
+    let end = card.n_blocks() - 2;
+    card.host.faults = [Fault::Stop(TRAN | 1 << 31)].into();
+    card.read_blocks(end, &mut [0; 1024]).unwrap();
+    assert_eq!(card.counters().retries, 1);
+}
+
+#[test]
 fn a_card_pulled_out_ends_in_an_error() {
     let mut card = init(FakeHost::sdhc());
     card.host.present = false;
