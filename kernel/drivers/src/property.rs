@@ -14,6 +14,11 @@ const FIRMWARE_REVISION: u32 = 0x0000_0001;
 const BOARD_REVISION: u32 = 0x0001_0002;
 const BOARD_SERIAL: u32 = 0x0001_0004;
 const ARM_MEMORY: u32 = 0x0001_0005;
+const SET_POWER_STATE: u32 = 0x0002_8001;
+/// Power domain of the SD controllers.
+const SD_CARD: u32 = 0;
+/// On, and wait until it is.
+const ON_AND_STABLE: u32 = 0b11;
 const CLOCK_RATE: u32 = 0x0003_0002;
 const MAX_CLOCK_RATE: u32 = 0x0003_0004;
 const TEMPERATURE: u32 = 0x0003_0006;
@@ -147,6 +152,15 @@ impl<D: Doorbell, C: Clock, K: Caches> Mailbox<D, C, K> {
         self.ask_all(THROTTLED, &[0]).map(|[bits]| Throttled(bits))
     }
 
+    /// Switches the SD controllers on and waits until they are.
+    ///
+    /// # Errors
+    /// No answer.
+    pub fn power_sd_card(&mut self) -> Result<(), Error> {
+        self.ask_all(SET_POWER_STATE, &[SD_CARD, ON_AND_STABLE])
+            .map(|[_, _]| ())
+    }
+
     /// Sets a line of the GPIO expander (128–135). QEMU does not know it.
     ///
     /// # Errors
@@ -202,9 +216,14 @@ mod tests {
                     assert_eq!(value, [3, 1_800_000_000, 0]);
                     vec![3, 1_800_000_000]
                 }
+                SET_POWER_STATE => {
+                    assert_eq!(value, [0, 3]);
+                    vec![0, 1]
+                }
                 _ => vec![],
             })
         });
+        assert_eq!(mailbox.power_sd_card(), Ok(()));
         assert_eq!(mailbox.firmware_revision(), Ok(346_337));
         assert_eq!(mailbox.board_revision(), Ok(0xB0_3115));
         assert_eq!(mailbox.arm_memory(), Ok(0..0x3C00_0000));

@@ -89,6 +89,20 @@ impl HostError {
     }
 }
 
+/// What somebody at the console should know.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
+pub enum Notice {
+    /// A read is being repeated for longer than one waits in silence.
+    #[error("the SD card is slow to answer at block {block}: still trying")]
+    Slow {
+        /// First block of the read.
+        block: u64,
+    },
+    /// A controller that can write memory does not do so, or not rightly.
+    #[error("the SD card is read without DMA: loading takes longer")]
+    WithoutDma,
+}
+
 /// How data travels from the controller to memory.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Transfer {
@@ -121,6 +135,17 @@ pub trait SdHost: Clock {
         block_bytes: usize,
         buf: &mut [u8],
     ) -> Result<Response, HostError>;
+
+    /// As [`SdHost::read`], by the data port, whatever [`SdHost::transfer`] says.
+    fn read_by_port(
+        &mut self,
+        command: Command,
+        block_bytes: usize,
+        buf: &mut [u8],
+    ) -> Result<Response, HostError>;
+
+    /// Says what somebody at the console should know while a read goes on.
+    fn tell(&mut self, notice: Notice);
 
     /// Sets the card clock to the fastest rate that is at most `max_hz`; returns it. Timing that
     /// [`SdHost::set_high_speed`] asked for changes while the clock stands still.

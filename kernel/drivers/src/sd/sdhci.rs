@@ -18,7 +18,7 @@ mod wait;
 use super::adma::{self, DmaMap, Table};
 use super::base_clock::{BaseClock, Question};
 use super::divider::Divider;
-use super::host::{HostError, SdHost, Transfer};
+use super::host::{HostError, Notice, SdHost, Transfer};
 use super::protocol::{BLOCK_BYTES, Command, Response, ResponseKind};
 use super::registers::{
     Block, Word, Words, capabilities, clock_reset, host_power, interrupt, mode_command, present,
@@ -52,10 +52,14 @@ const CLOCK_SETTLE_US: u64 = 1_000;
 /// What the rest of the chip does for the slot. The firmware's answers may be missing: QEMU does not
 /// know the expander.
 pub trait Board: Caches {
+    /// Switches the controller on (mailbox tag 0x0002_8001), if somebody listens.
+    fn power_controller(&mut self);
     /// Sets a line of the GPIO expander (mailbox tag 0x0003_8041); false if there was no answer.
     fn set_expander_gpio(&mut self, gpio: u32, high: bool) -> bool;
     /// The physical address of `len` bytes at `addr`; nothing if they are not one piece of memory.
     fn phys_addr(&self, addr: usize, len: usize) -> Option<usize>;
+    /// Says what somebody at the console should know.
+    fn tell(&mut self, notice: Notice);
     /// What the mailbox answers to one of the questions for the controller's base clock (clock 12 for
     /// EMMC2).
     fn base_clock_hz(&mut self, question: Question) -> Option<u32>;
@@ -174,6 +178,7 @@ impl<W: Words, C: Clock, B: Board> SdHost for Sdhci<W, C, B> {
     fn reset(&mut self) -> Result<(), HostError> {
         self.card_hz = 0;
         self.host_control &= host_power::ADMA2;
+        self.board.power_controller();
         self.rails = Rails {
             io_3v3: self.board.set_expander_gpio(GPIO_VDD_SD_IO_SEL, false),
             card_power: self.board.set_expander_gpio(GPIO_SD_PWR_ON, true),
@@ -225,29 +230,32 @@ impl<W: Words, C: Clock, B: Board> SdHost for Sdhci<W, C, B> {
         block_bytes: usize,
         buf: &mut [u8],
     ) -> Result<Response, HostError> {
-        let n_blocks = buf.len() / block_bytes;
-        assert!(
-            n_blocks * block_bytes == buf.len() && (1..=self.max_blocks()).contains(&n_blocks),
-            "one command reads whole blocks, as many as the count has bits for"
-        );
-        self.wait_idle(present::CMD_INHIBIT | present::DAT_INHIBIT)?;
-        self.write(
-            Word::BlockSizeCount,
-            (n_blocks as u32) << 16 | block_bytes as u32,
-        );
-        if self.prepare_dma(buf) {
-            let mode = read_mode(n_blocks) | mode_command::DMA | mode_command::BLOCK_COUNT;
-            let result = self.start(command, mode);
-            if result.is_err() {
-                self.stop_dma()?;
-            }
-            let response = result?;
-            self.finish_dma(command.index, buf)?;
-            return Ok(self.with_stop(n_blocks, response));
+        let n_blocks = self.prepare_blocks(block_bytes, buf.len())?;
+        if !self.prepare_dma(buf) {
+            return self.read_blocks_by_port(command, block_bytes, buf);
         }
-        let response = self.start(command, read_mode(n_blocks))?;
-        self.read_port(command.index, block_bytes, buf)?;
+        let mode = read_mode(n_blocks) | mode_command::DMA | mode_command::BLOCK_COUNT;
+        let result = self.start(command, mode);
+        if result.is_err() {
+            self.stop_dma()?;
+        }
+        let response = result?;
+        self.finish_dma(command.index, buf)?;
         Ok(self.with_stop(n_blocks, response))
+    }
+
+    fn read_by_port(
+        &mut self,
+        command: Command,
+        block_bytes: usize,
+        buf: &mut [u8],
+    ) -> Result<Response, HostError> {
+        self.prepare_blocks(block_bytes, buf.len())?;
+        self.read_blocks_by_port(command, block_bytes, buf)
+    }
+
+    fn tell(&mut self, notice: Notice) {
+        self.board.tell(notice);
     }
 
     fn set_clock_hz(&mut self, max_hz: u32) -> Result<u32, HostError> {

@@ -24,7 +24,7 @@ mod image {
     use drivers::mmio::Mmio;
     use drivers::sd::adma::{DmaMap, Table};
     use drivers::sd::base_clock::Question;
-    use drivers::sd::host::Transfer;
+    use drivers::sd::host::{Notice, Transfer};
     use drivers::sd::registers::Block;
     use drivers::sd::{SdCard, Sdhci, sdhci};
 
@@ -116,6 +116,10 @@ mod image {
         fn phys_addr(&self, addr: usize, _: usize) -> Option<usize> {
             Some(addr)
         }
+
+        fn power_controller(&mut self) {}
+
+        fn tell(&mut self, _: Notice) {}
 
         fn base_clock_hz(&mut self, _: Question) -> Option<u32> {
             None

@@ -118,9 +118,10 @@ impl<H: SdHost> SdCard<H> {
         let scr = self.attempt(Self::read_scr)?;
         // Block addresses came with version 2.00, and four lines long before that.
         let is_recent = self.addressing == Addressing::Blocks;
-        let has_four_lines = scr.map_or(is_recent, |scr| scr.four_lines);
+        let has_four_lines = self.modes.four_lines && scr.map_or(is_recent, |scr| scr.four_lines);
         // CMD6 came with version 1.10.
-        let has_switch = csd.has_switch() && scr.map_or(is_recent, |scr| scr.spec >= 1);
+        let has_switch =
+            self.modes.high_speed && csd.has_switch() && scr.map_or(is_recent, |scr| scr.spec >= 1);
 
         self.four_lines = has_four_lines && self.attempt(Self::widen)?.is_some();
         let switched = has_switch && self.attempt(Self::switch_to_high_speed)? == Some(true);

@@ -5,7 +5,7 @@ use std::collections::VecDeque;
 
 use crate::clock::Clock;
 use crate::sd::adma::DmaMap;
-use crate::sd::host::{HostError, SdHost, Transfer};
+use crate::sd::host::{HostError, Notice, SdHost, Transfer};
 use crate::sd::protocol::{Command, Response, ResponseKind};
 
 /// What the host does with one read command of data blocks.
@@ -35,6 +35,13 @@ pub(super) struct FakeHost {
     pub(super) refusals: Vec<(&'static str, usize)>,
     /// The card is silent until its power has been cycled this often.
     pub(super) wedged: usize,
+    /// The card has forgotten its address until it is identified again.
+    pub(super) has_reset_itself: bool,
+    /// What a failing read takes.
+    pub(super) fault_us: u64,
+    pub(super) serial: u128,
+    /// This block comes in wrongly by DMA.
+    pub(super) bent_block: Option<u32>,
     /// One entry per data read; afterwards all succeed.
     pub(super) faults: VecDeque<Fault>,
     /// Card states that CMD13 reports, then `Transfer` for ever.
@@ -67,6 +74,10 @@ impl FakeHost {
             locked: false,
             refusals: Vec::new(),
             wedged: 0,
+            has_reset_itself: false,
+            fault_us: 0,
+            serial: 0,
+            bent_block: None,
             faults: VecDeque::new(),
             states: VecDeque::new(),
             transfer: Transfer::Pio,
@@ -106,7 +117,10 @@ impl FakeHost {
         if index == 0 {
             return Ok(Response::default());
         }
-        if !self.present || self.wedged > 0 {
+        self.has_reset_itself &= index != 3;
+        let selected = command.argument >> 16 == 0xB368 || matches!(index, 17 | 18);
+        let is_forgotten = self.has_reset_itself && selected;
+        if !self.present || self.wedged > 0 || is_forgotten {
             return silence;
         }
         match (app, index) {
@@ -126,7 +140,7 @@ impl FakeHost {
                 short(1 << 31 | ccs | self.ocr_voltages)
             }
             (_, 2) => Ok(Response {
-                long: 0x0353_4453_5533_3247_8012_3456_7801_5700,
+                long: 0x0353_4453_5533_3247_8012_3456_7801_5700 + (self.serial << 24),
                 ..Response::default()
             }),
             (_, 3) => short(0xB368_0500),
@@ -211,10 +225,15 @@ impl SdHost for FakeHost {
                         let unit = if self.high_capacity { 1 } else { 512 };
                         assert_eq!(command.argument % unit, 0);
                         for (i, block) in buf.chunks_mut(512).enumerate() {
-                            block.fill((command.argument / unit + i as u32) as u8);
+                            let number = command.argument / unit + i as u32;
+                            block.fill(number as u8);
+                            if self.transfer == Transfer::Adma2 && self.bent_block == Some(number) {
+                                block.fill(!number as u8);
+                            }
                         }
                     }
                     Fault::Host(error) => {
+                        self.time_us.set(self.time_us.get() + self.fault_us);
                         buf.fill(0xEE);
                         return Err(error);
                     }
@@ -228,6 +247,23 @@ impl SdHost for FakeHost {
             other => panic!("CMD{other} has no data"),
         }
         Ok(response)
+    }
+
+    fn read_by_port(
+        &mut self,
+        command: Command,
+        block_bytes: usize,
+        buf: &mut [u8],
+    ) -> Result<Response, HostError> {
+        self.log.push("  by port".into());
+        let transfer = std::mem::replace(&mut self.transfer, Transfer::Pio);
+        let result = self.read(command, block_bytes, buf);
+        self.transfer = transfer;
+        result
+    }
+
+    fn tell(&mut self, notice: Notice) {
+        self.log.push(notice.to_string());
     }
 
     fn set_clock_hz(&mut self, max_hz: u32) -> Result<u32, HostError> {

@@ -2,7 +2,8 @@
 
 use super::fake_host::FakeHost;
 use super::{init, init_error, read};
-use crate::sd::card::{CardError, DEFAULT_SPEED_HZ, HIGH_SPEED_HZ, SdCard};
+use crate::sd::adma::DmaMap;
+use crate::sd::card::{CardError, DEFAULT_SPEED_HZ, HIGH_SPEED_HZ, Modes, SdCard};
 use crate::sd::host::HostError;
 use crate::sd::protocol::Addressing;
 
@@ -149,11 +150,36 @@ fn a_selected_card_is_awaited_with_cmd13() {
 }
 
 #[test]
+fn modes_leave_out_what_they_are_asked_to() {
+    let start = |modes| {
+        let mut host = FakeHost::sdhc();
+        host.map = Some(DmaMap::Identity);
+        let mut card = SdCard::init_patiently(host, modes)
+            .map_err(|(error, _)| error)
+            .unwrap();
+        let mut bytes = [[0; 512]; 2];
+        let [by_pio, by_dma] = &mut bytes;
+        let map = card.adopt_dma(&[DmaMap::Identity], by_pio, by_dma).unwrap();
+        (card.n_data_lines(), card.clock_hz(), map.is_some())
+    };
+    let all = Modes::default();
+    let high_speed = false;
+    assert_eq!(
+        start(Modes { high_speed, ..all }),
+        (4, DEFAULT_SPEED_HZ, true)
+    );
+    let four_lines = false;
+    assert_eq!(start(Modes { four_lines, ..all }), (1, HIGH_SPEED_HZ, true));
+    let dma = false;
+    assert_eq!(start(Modes { dma, ..all }), (4, HIGH_SPEED_HZ, false));
+}
+
+#[test]
 fn a_silent_card_gets_its_power_cycled_twice() {
     for wedged in 0..=2 {
         let mut host = FakeHost::sdhc();
         host.wedged = wedged;
-        let card = SdCard::init_patiently(host).map_err(|(error, _)| error);
+        let card = SdCard::init_patiently(host, Modes::default()).map_err(|(error, _)| error);
         let host = card.unwrap().release();
         let cycles = host.log.iter().filter(|l| *l == "power cycle");
         assert_eq!(cycles.count(), wedged);
@@ -161,7 +187,9 @@ fn a_silent_card_gets_its_power_cycled_twice() {
     }
     let mut host = FakeHost::sdhc();
     host.wedged = 3;
-    let (error, host) = SdCard::init_patiently(host).map(|_| ()).unwrap_err();
+    let (error, host) = SdCard::init_patiently(host, Modes::default())
+        .map(|_| ())
+        .unwrap_err();
     assert_eq!(error, CardError::NoCard);
     let resets = host.log.iter().filter(|l| *l == "reset");
     assert_eq!(resets.count(), 3);

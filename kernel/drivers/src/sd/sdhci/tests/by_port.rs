@@ -14,6 +14,7 @@ fn reset_powers_the_bus_and_starts_the_identification_clock() {
     let mut host = Sdhci::on(&words, &words, board(Some(100_000_000)), table());
     host.reset().unwrap();
     assert_eq!(host.board.expander, [(132, false), (134, true)]);
+    assert_eq!(host.board.n_powered, 1);
     assert_eq!(
         log(&words),
         [

@@ -7,7 +7,7 @@ use crate::clock::Clock;
 use crate::dma::Caches;
 use crate::sd::adma::Table;
 use crate::sd::base_clock::Question;
-use crate::sd::host::SdHost;
+use crate::sd::host::{Notice, SdHost};
 use crate::sd::registers::{Word, Words, interrupt};
 use crate::sd::sdhci::{Board, Sdhci};
 
@@ -151,6 +151,9 @@ pub(super) struct FakeBoard {
     pub(super) answers: bool,
     pub(super) base_hz: Option<u32>,
     pub(super) expander: Vec<(u32, bool)>,
+    pub(super) told: Vec<Notice>,
+    pub(super) n_powered: usize,
+    n_questions: usize,
     /// The longest buffer that is one piece of physical memory.
     pub(super) piece_bytes: usize,
     /// The first address that is not below 4 GiB.
@@ -164,6 +167,12 @@ impl Caches for FakeBoard {
 }
 
 impl Board for FakeBoard {
+    fn power_controller(&mut self) {
+        let first = self.n_powered == 0;
+        assert!(!first || self.n_questions == 0, "power comes before clock");
+        self.n_powered += 1;
+    }
+
     fn set_expander_gpio(&mut self, gpio: u32, high: bool) -> bool {
         self.expander.push((gpio, high));
         self.answers
@@ -174,7 +183,12 @@ impl Board for FakeBoard {
         reaches.then_some(0x0100_0000 + addr % 0x1_0000)
     }
 
+    fn tell(&mut self, notice: Notice) {
+        self.told.push(notice);
+    }
+
     fn base_clock_hz(&mut self, _: Question) -> Option<u32> {
+        self.n_questions += 1;
         self.base_hz
     }
 }
@@ -187,6 +201,9 @@ pub(super) fn board(base_hz: Option<u32>) -> FakeBoard {
         answers: true,
         base_hz,
         expander: Vec::new(),
+        told: Vec::new(),
+        n_powered: 0,
+        n_questions: 0,
         piece_bytes: usize::MAX,
         reach_end: usize::MAX,
     }
