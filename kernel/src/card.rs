@@ -13,15 +13,16 @@ use core::fmt;
 
 use drivers::mmio::Mmio;
 use drivers::property::ClockId;
-use drivers::sd::Sdhci;
 use drivers::sd::adma::Table;
+use drivers::sd::card::Counters;
 use drivers::sd::host::Transfer;
 use drivers::sd::registers::Block;
+use drivers::sd::{Modes, Sdhci};
 use llm::checked::parse_checksum;
 use storage::{Entry, Layout, Volume};
 
 use crate::clock::Clock;
-use controller::{CardBlocks, Controller, Supply, start};
+use controller::{CardBlocks, Controller, Supply, TestMemory, Ways, start};
 pub use error::Error;
 pub use file::CardFile;
 
@@ -33,6 +34,10 @@ pub struct Slot {
     legacy: bool,
     idle: Option<Controller>,
     volume: Option<Volume<CardBlocks>>,
+    ways: Ways,
+    test: TestMemory,
+    /// Of the cards that are no longer mounted.
+    counters: Counters,
 }
 
 impl Slot {
@@ -52,7 +57,15 @@ impl Slot {
             legacy: is_legacy,
             idle: Some(controller),
             volume: None,
+            ways: Ways::default(),
+            test: TestMemory::new(),
+            counters: Counters::default(),
         }
+    }
+
+    /// What the next mount may use, and the first bus address of EMMC2 in the device tree.
+    pub fn set_ways(&mut self, modes: Modes, bus_base: Option<u64>) {
+        self.ways = Ways { modes, bus_base };
     }
 
     /// The controller's name.
@@ -71,13 +84,15 @@ impl Slot {
     /// Forgets the volume and the card: the next access finds out anew what is in the slot.
     pub fn unmount(&mut self) {
         if let Some(volume) = self.volume.take() {
-            self.idle = Some(volume.unmount().card.release());
+            let card = volume.unmount().card;
+            self.counters = self.counters + card.counters();
+            self.idle = Some(card.release());
         }
     }
 
     fn mount(&mut self) -> Result<(), Error> {
         let controller = self.idle.take().expect("idle while nothing is mounted");
-        let card = match start(controller) {
+        let card = match start(controller, self.ways, &mut self.test) {
             Ok(card) => card,
             Err((error, controller)) => {
                 self.idle = Some(controller);
@@ -184,7 +199,7 @@ impl fmt::Display for Slot {
         if let Some(free) = volume.free_bytes() {
             write!(f, ", {} MiB free", free >> 20)?;
         }
-        let counters = card.counters();
+        let counters = self.counters + card.counters();
         if counters.retries > 0 {
             write!(
                 f,

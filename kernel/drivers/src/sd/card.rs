@@ -3,6 +3,7 @@
 //! Nothing here knows a register.
 
 mod error;
+mod modes;
 mod reads;
 mod start;
 
@@ -13,6 +14,7 @@ use super::identity::Cid;
 use super::protocol::Addressing;
 
 pub use error::{CardError, Failure};
+pub use modes::Modes;
 
 /// Card clock of default-speed transfers.
 pub const DEFAULT_SPEED_HZ: u32 = 25_000_000;
@@ -57,27 +59,6 @@ impl Counters {
                 self.crc_errors += 1
             }
             _ => {}
-        }
-    }
-}
-
-/// What may be used of card and controller: ways around a board or a card that cannot do all of it.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Modes {
-    /// CMD6 and 50 MHz.
-    pub high_speed: bool,
-    /// Four data lines.
-    pub four_lines: bool,
-    /// The controller writes memory.
-    pub dma: bool,
-}
-
-impl Default for Modes {
-    fn default() -> Self {
-        Self {
-            high_speed: true,
-            four_lines: true,
-            dma: true,
         }
     }
 }
