@@ -100,9 +100,9 @@ impl Slot {
             }
         };
         let mut blocks = CardBlocks { card };
-        match Layout::read(&mut blocks) {
-            Ok(layout) => {
-                self.volume = Some(Volume::new(blocks, layout));
+        match Layout::read_all(&mut blocks) {
+            Ok(layouts) => {
+                self.volume = Some(Volume::new(blocks, layouts));
                 Ok(())
             }
             Err(error) => {
