@@ -21,6 +21,9 @@ impl<W: Words, C: Clock, B: Board> Sdhci<W, C, B> {
                 self.base_clock.slowest_hz(self.card_hz)
             };
             self.clock.wait_us(4_000_000_u64.div_ceil(u64::from(hz)));
+        } else {
+            // Other stacks space every write; what this costs is nothing beside a block.
+            self.clock.wait_us(1);
         }
     }
 
