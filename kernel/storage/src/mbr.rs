@@ -38,7 +38,7 @@ pub enum Error {
     #[error("the card's partition table is empty")]
     NoPartition,
     /// The protective table of a GUID partition table, which names the partitions.
-    #[error("the card's GUID partition table has no FAT partition")]
+    #[error("the card's partition table (GPT) has no FAT partition")]
     Gpt,
     /// Partitions, none of a FAT type.
     #[error("the card has no FAT partition (found type{})", listed(.types))]

@@ -53,7 +53,7 @@ fn cards_that_are_no_fat_volume_are_named() {
         ),
         (
             with_type(0xEE, b"        "),
-            "the card's GUID partition table has no FAT partition",
+            "the card's partition table (GPT) has no FAT partition",
         ),
         (
             with_type(0x83, b"        "),
