@@ -200,6 +200,10 @@ mod tests {
         assert_eq!(first_blocks(&sector), [8192, 0]);
         assert_eq!(first_blocks(&stale(&[])), [0]);
         assert_eq!(first_blocks(&stale(&[(0, 0x83, 2048)])), [0]);
+        // A partition without a length is none, as in code that happens to have a type.
+        let mut sector = stale(&[(0, 0x0C, 8192)]);
+        sector[TABLE + 12..][..4].fill(0);
+        assert_eq!(first_blocks(&sector), [0]);
         // Code in the table's place.
         assert_eq!(first_blocks(&stale(&[(0x12, 0x0C, 8192)])), [0]);
         assert_eq!(first_blocks(&stale(&[(0, 0x0C, 0)])), [0]);

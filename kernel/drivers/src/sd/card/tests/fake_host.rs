@@ -40,6 +40,9 @@ pub(super) struct FakeHost {
     /// What a failing read takes.
     pub(super) fault_us: u64,
     pub(super) serial: u128,
+    /// How long after CMD0 the card is deaf.
+    pub(super) needs_us: u64,
+    idle_since_us: u64,
     /// This block comes in wrongly by DMA.
     pub(super) bent_block: Option<u32>,
     /// One entry per data read; afterwards all succeed.
@@ -77,6 +80,8 @@ impl FakeHost {
             has_reset_itself: false,
             fault_us: 0,
             serial: 0,
+            needs_us: 0,
+            idle_since_us: 0,
             bent_block: None,
             faults: VecDeque::new(),
             states: VecDeque::new(),
@@ -115,12 +120,14 @@ impl FakeHost {
             })
         };
         if index == 0 {
+            self.idle_since_us = self.time_us.get();
             return Ok(Response::default());
         }
         self.has_reset_itself &= index != 3;
         let selected = command.argument >> 16 == 0xB368 || matches!(index, 17 | 18);
         let is_forgotten = self.has_reset_itself && selected;
-        if !self.present || self.wedged > 0 || is_forgotten {
+        let is_early = self.time_us.get() < self.idle_since_us + self.needs_us;
+        if is_early || !self.present || self.wedged > 0 || is_forgotten {
             return silence;
         }
         match (app, index) {

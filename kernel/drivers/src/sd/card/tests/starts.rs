@@ -175,6 +175,13 @@ fn modes_leave_out_what_they_are_asked_to() {
 }
 
 #[test]
+fn a_card_has_a_millisecond_after_cmd0() {
+    let mut host = FakeHost::sdhc();
+    host.needs_us = 1_000;
+    init(host);
+}
+
+#[test]
 fn a_silent_card_gets_its_power_cycled_twice() {
     for wedged in 0..=2 {
         let mut host = FakeHost::sdhc();
