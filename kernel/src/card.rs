@@ -14,19 +14,18 @@ use core::fmt;
 use drivers::mmio::Mmio;
 use drivers::property::ClockId;
 use drivers::sd::adma::Table;
+use drivers::sd::card::Counters;
 use drivers::sd::host::Transfer;
 use drivers::sd::registers::Block;
-use drivers::sd::{CardError, Sdhci};
+use drivers::sd::{Modes, Sdhci};
 use llm::checked::parse_checksum;
 use storage::{Entry, Layout, Volume};
 
 use crate::clock::Clock;
-use controller::{CardBlocks, Controller, Supply, start};
+use controller::{CardBlocks, Controller, Supply, TestMemory, Ways, start};
 pub use error::Error;
 pub use file::CardFile;
 
-/// Initialisations of a card that answers but fails: contacts bounce when a card is pushed in.
-const TRIES: usize = 3;
 /// Longest checksum file: digits, two blanks, and the longest name.
 const CHECKSUM_FILE_BYTES: usize = 1024;
 
@@ -35,6 +34,10 @@ pub struct Slot {
     legacy: bool,
     idle: Option<Controller>,
     volume: Option<Volume<CardBlocks>>,
+    ways: Ways,
+    test: TestMemory,
+    /// Of the cards that are no longer mounted.
+    counters: Counters,
 }
 
 impl Slot {
@@ -54,7 +57,15 @@ impl Slot {
             legacy: is_legacy,
             idle: Some(controller),
             volume: None,
+            ways: Ways::default(),
+            test: TestMemory::new(),
+            counters: Counters::default(),
         }
+    }
+
+    /// What the next mount may use, and the first bus address of EMMC2 in the device tree.
+    pub fn set_ways(&mut self, modes: Modes, bus_base: Option<u64>) {
+        self.ways = Ways { modes, bus_base };
     }
 
     /// The controller's name.
@@ -73,29 +84,25 @@ impl Slot {
     /// Forgets the volume and the card: the next access finds out anew what is in the slot.
     pub fn unmount(&mut self) {
         if let Some(volume) = self.volume.take() {
-            self.idle = Some(volume.unmount().card.release());
+            let card = volume.unmount().card;
+            self.counters = self.counters + card.counters();
+            self.idle = Some(card.release());
         }
     }
 
     fn mount(&mut self) -> Result<(), Error> {
-        let mut tries = 0;
-        let card = loop {
-            tries += 1;
-            let controller = self.idle.take().expect("idle while nothing is mounted");
-            match start(controller) {
-                Ok(card) => break card,
-                Err((error, controller)) => {
-                    self.idle = Some(controller);
-                    if error == CardError::NoCard || tries == TRIES {
-                        return Err(storage::Error::Device(error).into());
-                    }
-                }
+        let controller = self.idle.take().expect("idle while nothing is mounted");
+        let card = match start(controller, self.ways, &mut self.test) {
+            Ok(card) => card,
+            Err((error, controller)) => {
+                self.idle = Some(controller);
+                return Err(storage::Error::Device(error).into());
             }
         };
         let mut blocks = CardBlocks { card };
-        match Layout::read(&mut blocks) {
-            Ok(layout) => {
-                self.volume = Some(Volume::new(blocks, layout));
+        match Layout::read_all(&mut blocks) {
+            Ok(layouts) => {
+                self.volume = Some(Volume::new(blocks, layouts));
                 Ok(())
             }
             Err(error) => {
@@ -171,7 +178,7 @@ impl fmt::Display for Slot {
         let name = core::str::from_utf8(&name).unwrap_or_default().trim();
         write!(
             f,
-            "{}: {name} of {} MiB, {} lines at {} MHz{}, {}; {} of {} MiB",
+            "{}: {name} of {} MiB, {} lines at {} MHz{} out of {}, {}; {} of {} MiB",
             self.controller(),
             card.n_blocks() >> 11,
             card.n_data_lines(),
@@ -181,6 +188,7 @@ impl fmt::Display for Slot {
             } else {
                 ""
             },
+            card.host().base_clock(),
             match card.transfer() {
                 Transfer::Pio => "PIO",
                 Transfer::Adma2 => "DMA",
@@ -191,7 +199,7 @@ impl fmt::Display for Slot {
         if let Some(free) = volume.free_bytes() {
             write!(f, ", {} MiB free", free >> 20)?;
         }
-        let counters = card.counters();
+        let counters = self.counters + card.counters();
         if counters.retries > 0 {
             write!(
                 f,

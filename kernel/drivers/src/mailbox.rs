@@ -96,6 +96,14 @@ pub enum Error {
         /// The tag.
         tag: u32,
     },
+    /// It knows the tag and did not do what was asked.
+    #[error("the firmware refused tag {tag:#010x} with status {status}")]
+    Failed {
+        /// The tag.
+        tag: u32,
+        /// Its status, not 0.
+        status: u32,
+    },
     /// The answer is shorter than it must be.
     #[error("the firmware's answer to tag {tag:#010x} has only {bytes} bytes")]
     Short {
@@ -187,6 +195,32 @@ impl<D: Doorbell, C: Clock, K: Caches> Mailbox<D, C, K> {
     /// # Panics
     /// If either is longer than [`VALUE_WORDS`].
     pub fn ask(&mut self, tag: u32, request: &[u32], answer: &mut [u32]) -> Result<usize, Error> {
+        let response = self.exchange(tag, request, answer)?;
+        if response & RESPONSE == 0 {
+            return Err(Error::Unanswered { tag });
+        }
+        Ok((response & !RESPONSE) as usize)
+    }
+
+    /// Asks `tag`, whose answer is a status in place of the first word of `request`: 0 for done.
+    ///
+    /// The tags that set a line of the GPIO expander come back without the mark of an answer, and
+    /// with any length, from the board's firmware; where nobody knows them, the request comes back.
+    ///
+    /// # Errors
+    /// Also [`Error::Failed`].
+    pub fn command(&mut self, tag: u32, request: &[u32]) -> Result<(), Error> {
+        let mut status = [0];
+        self.exchange(tag, request, &mut status)?;
+        match status[0] {
+            0 => Ok(()),
+            unchanged if unchanged == request[0] => Err(Error::Unanswered { tag }),
+            status => Err(Error::Failed { tag, status }),
+        }
+    }
+
+    /// The exchange itself; returns the tag's response word.
+    fn exchange(&mut self, tag: u32, request: &[u32], answer: &mut [u32]) -> Result<u32, Error> {
         let value_words = request.len().max(answer.len());
         assert!(value_words <= VALUE_WORDS);
         if self.is_away && !self.doorbell.wait(self.buffer, &self.clock) {
@@ -219,14 +253,10 @@ impl<D: Doorbell, C: Clock, K: Caches> Mailbox<D, C, K> {
         if code != RESPONSE {
             return Err(Error::Refused { tag, code });
         }
-        let response = words[4].get();
-        if response & RESPONSE == 0 {
-            return Err(Error::Unanswered { tag });
-        }
         for (value, word) in answer.iter_mut().zip(&words[HEAD_WORDS..]) {
             *value = word.get();
         }
-        Ok((response & !RESPONSE) as usize)
+        Ok(words[4].get())
     }
 
     /// As [`Mailbox::ask`], where nothing but all words of the answer will do.

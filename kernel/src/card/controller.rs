@@ -1,20 +1,49 @@
 //! A controller with the board's part, and an initialised card on it.
 
+use alloc::vec::Vec;
+use core::fmt::Write as _;
+
 use drivers::dma::Caches;
 use drivers::mmio::Mmio;
 use drivers::property::ClockId;
 use drivers::sd::adma::{self, DmaMap};
-use drivers::sd::host::SdHost;
+use drivers::sd::base_clock::Question;
+use drivers::sd::host::{Notice, SdHost};
 use drivers::sd::registers::Block;
-use drivers::sd::{CardError, SdCard, Sdhci, sdhci};
+use drivers::sd::{CardError, Modes, SdCard, Sdhci, sdhci};
 use storage::BlockDevice;
 
 use crate::board;
 use crate::clock::Clock;
 use crate::memory;
+use crate::serial::Serial;
 
-/// What is read both ways before DMA is relied on.
-const DMA_TEST_BYTES: usize = 4096;
+/// What is read both ways before DMA is relied on: three descriptors, the first two of the greatest
+/// length, which is written as 0.
+const DMA_TEST_BYTES: usize = 192 << 10;
+
+/// What DMA writes while it is on trial. Kept: a transfer that went wrong may still write it later.
+pub(super) struct TestMemory(Vec<u8>);
+
+impl TestMemory {
+    pub(super) fn new() -> Self {
+        Self(alloc::vec![0; DMA_TEST_BYTES + adma::ALIGNMENT])
+    }
+
+    fn lines(&mut self) -> &mut [u8] {
+        let start = self.0.as_ptr().align_offset(adma::ALIGNMENT);
+        &mut self.0[start..][..DMA_TEST_BYTES]
+    }
+}
+
+/// How cards are started.
+#[derive(Clone, Copy, Debug, Default)]
+pub(super) struct Ways {
+    /// What may be used.
+    pub(super) modes: Modes,
+    /// First bus address of EMMC2 in the device tree.
+    pub(super) bus_base: Option<u64>,
+}
 
 /// What the rest of the chip does for one of the controllers.
 #[derive(Clone, Copy, Debug)]
@@ -30,6 +59,11 @@ impl Caches for Supply {
 }
 
 impl sdhci::Board for Supply {
+    fn power_controller(&mut self) {
+        // The firmware has done it where it started from the card.
+        board::mailbox().lock().power_sd_card().ok();
+    }
+
     fn set_expander_gpio(&mut self, gpio: u32, high: bool) -> bool {
         board::mailbox()
             .lock()
@@ -41,8 +75,19 @@ impl sdhci::Board for Supply {
         memory::physical_addr(addr as u64, len as u64).map(|addr| addr as usize)
     }
 
-    fn base_clock_hz(&mut self) -> Option<u32> {
-        board::mailbox().lock().clock_rate_hz(self.clock?).ok()
+    fn tell(&mut self, notice: Notice) {
+        let _ = writeln!(Serial, "{notice}");
+    }
+
+    fn base_clock_hz(&mut self, question: Question) -> Option<u32> {
+        let clock = self.clock?;
+        let mut mailbox = board::mailbox().lock();
+        let hz = match question {
+            Question::Measured => mailbox.measured_clock_rate_hz(clock),
+            Question::Rate => mailbox.clock_rate_hz(clock),
+            Question::Highest => mailbox.max_clock_rate_hz(clock),
+        };
+        hz.ok()
     }
 }
 
@@ -71,31 +116,30 @@ impl BlockDevice for CardBlocks {
 }
 
 /// Lets the controller write memory, if it can and what it writes is right.
-///
-/// The chip's revision tells which addresses it takes. Where it cannot be read, the addresses of the
-/// newer stepping come first: on the older one they lead to a time-out, while those of the older one
-/// would lead the newer one into somebody's memory.
-fn adopt_dma(card: &mut SdCard<Controller>) -> Result<(), CardError> {
-    let known = board::chip_revision().map(|revision| [DmaMap::of_chip(revision)]);
-    let maps: &[DmaMap] = match &known {
-        Some(map) => map,
-        None => &[DmaMap::Identity, DmaMap::Alias],
-    };
-    let mut memory = alloc::vec![0; 2 * DMA_TEST_BYTES + adma::ALIGNMENT];
-    let start = memory.as_ptr().align_offset(adma::ALIGNMENT);
-    let (by_dma, rest) = memory[start..].split_at_mut(DMA_TEST_BYTES);
-    card.adopt_dma(maps, &mut rest[..DMA_TEST_BYTES], by_dma)?;
+fn adopt_dma(
+    card: &mut SdCard<Controller>,
+    bus_base: Option<u64>,
+    test: &mut TestMemory,
+) -> Result<(), CardError> {
+    let maps = DmaMap::candidates(board::chip_revision(), bus_base);
+    let mut by_pio = alloc::vec![0; DMA_TEST_BYTES];
+    card.adopt_dma(maps, &mut by_pio, test.lines())?;
     Ok(())
 }
 
 /// Initialises the card; by PIO alone if DMA has brought the controller into a state that only
 /// another initialisation ends.
-pub(super) fn start(controller: Controller) -> Result<SdCard<Controller>, (CardError, Controller)> {
-    let mut card = SdCard::init(controller)?;
-    if card.host().can_dma() && adopt_dma(&mut card).is_err() {
+pub(super) fn start(
+    controller: Controller,
+    ways: Ways,
+    test: &mut TestMemory,
+) -> Result<SdCard<Controller>, (CardError, Controller)> {
+    let mut card = SdCard::init_patiently(controller, ways.modes)?;
+    if card.host().can_dma() && adopt_dma(&mut card, ways.bus_base, test).is_err() {
         let mut controller = card.release();
         controller.use_pio();
-        card = SdCard::init(controller)?;
+        controller.tell(Notice::WithoutDma);
+        card = SdCard::init_patiently(controller, ways.modes)?;
     }
     Ok(card)
 }

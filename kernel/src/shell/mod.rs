@@ -4,13 +4,18 @@ mod machine;
 
 use crate::panic;
 use crate::platform::Platform;
+use drivers::sd::Modes;
 use machine::Machine;
 
 /// Talks to the console until somebody asks for a restart.
 pub fn run(platform: Platform) -> ! {
+    let mut card = platform.card;
+    let tree = platform.info.tree.as_ref();
+    let bus_base = tree.and_then(|tree| tree.emmc2_dma_base);
+    card.set_ways(Modes::of_command_line(&platform.command_line), bus_base);
     let machine = Machine::new(
         platform.cores,
-        platform.card,
+        card,
         &platform.info,
         platform.command_line,
         platform.entropy,

@@ -219,18 +219,23 @@ impl BootSector {
         if data >= u64::from(total) {
             return Err(field("BPB_TotSec", total));
         }
+        // An image of a slightly larger card: only files beyond the end are lost.
         let end_block = first_block
-            .checked_add(u64::from(total))
-            .filter(|&end| end <= card_blocks)
-            .ok_or(Error::BeyondCard {
+            .saturating_add(u64::from(total))
+            .min(card_blocks);
+        let on_card = end_block.saturating_sub(first_block.saturating_add(data));
+        if on_card < u64::from(cluster_blocks) {
+            return Err(Error::BeyondCard {
                 end: first_block.saturating_add(u64::from(total)),
                 n_blocks: card_blocks,
-            })?;
+            });
+        }
 
         let by_size = (u64::from(total) - data) / u64::from(cluster_blocks);
         // Entries of the table, less the two that number no cluster.
         let entries = u64::from(fat_blocks) * BLOCK_BYTES as u64 / fat_type.entry_bytes();
         let n_clusters = by_size.min(entries - 2);
+        let n_clusters = n_clusters.min(on_card / u64::from(cluster_blocks));
         let limits = match fat_type {
             FatType::Fat16 => 1..FAT16_END_CLUSTERS,
             FatType::Fat32 => 1..FAT32_END_CLUSTERS,

@@ -145,12 +145,19 @@ fn other_formats_are_named() {
 fn a_volume_ends_where_its_card_does() {
     let end = 2048 + 2_097_152;
     assert!(BootSector::parse(&fat32(), 2048, end).is_ok());
+    // An image on a card that is a little too small: what is there can be read.
+    let whole = BootSector::parse(&fat32(), 2048, end).unwrap();
+    let n_blocks = end - 10 * whole.cluster_blocks;
+    let cut = BootSector::parse(&fat32(), 2048, n_blocks).unwrap();
+    assert_eq!(cut.end_block, n_blocks);
+    assert!((1..=10).contains(&(whole.n_clusters - cut.n_clusters)));
+    let last = cut.cluster_first_block(cut.n_clusters + 1);
+    assert!(last + cut.cluster_blocks <= n_blocks);
+    // Without a cluster there is nothing.
+    let n_blocks = whole.data_first_block;
     assert_eq!(
-        BootSector::parse(&fat32(), 2048, end - 1),
-        Err(Error::BeyondCard {
-            end,
-            n_blocks: end - 1
-        })
+        BootSector::parse(&fat32(), 2048, n_blocks),
+        Err(Error::BeyondCard { end, n_blocks })
     );
     let overflow = BootSector::parse(&fat32(), u64::MAX - 5, u64::MAX);
     assert!(matches!(overflow, Err(Error::BeyondCard { .. })));

@@ -2,7 +2,9 @@
 //!
 //! ```text
 //!   volume.rs      mount, list the root directory, open, read_at
+//!     │  layout.rs      where the card's FAT volumes are
 //!     │  mbr.rs         sector 0: partitions, or none, or something else by name     (pure)
+//!     │  gpt.rs         GUID partition tables                                        (pure)
 //!     │  boot_sector.rs a FAT volume's geometry, checked so that later sums hold     (pure)
 //!     │  fs_info.rs     free space, where it can be believed                         (pure)
 //!     │  directory.rs   32-byte entries to names and first clusters                  (pure)
@@ -53,10 +55,13 @@ pub mod device;
 pub mod directory;
 pub mod error;
 pub mod fs_info;
+pub mod gpt;
+pub mod layout;
 pub mod mbr;
 pub mod volume;
 mod window;
 
 pub use device::{BLOCK_BYTES, BlockDevice};
 pub use error::Error;
-pub use volume::{Entry, File, Layout, Volume};
+pub use layout::Layout;
+pub use volume::{Entry, File, Volume};

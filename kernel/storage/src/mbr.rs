@@ -15,7 +15,7 @@ const ENTRY_BYTES: usize = 16;
 /// Partitions that may hold a FAT volume, in table order.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Candidates {
-    first_blocks: [Option<u32>; 4],
+    first_blocks: [Option<u32>; 5],
 }
 
 impl Candidates {
@@ -37,8 +37,8 @@ pub enum Error {
     /// A partition table without partitions.
     #[error("the card's partition table is empty")]
     NoPartition,
-    /// The protective table of a GUID partition table.
-    #[error("the card is partitioned with GPT")]
+    /// The protective table of a GUID partition table, which names the partitions.
+    #[error("the card's partition table (GPT) has no FAT partition")]
     Gpt,
     /// Partitions, none of a FAT type.
     #[error("the card has no FAT partition (found type{})", listed(.types))]
@@ -67,12 +67,32 @@ pub fn parse(sector: &Block) -> Result<Candidates, Error> {
         let blank = sector.iter().all(|&b| b == sector[0]) && matches!(sector[0], 0 | 0xFF);
         return Err(if blank { Error::Blank } else { Error::NoTable });
     }
+    let mut candidates = Candidates::default();
     if BootSector::looks_like_one(sector) {
-        return Ok(Candidates {
-            first_blocks: [Some(0), None, None, None],
-        });
+        // A card that was one volume and then got a table keeps the parameter block: Linux prefers a
+        // table that can be one. Whether a volume begins there is for its boot sector to say.
+        if is_plausible(sector) {
+            candidates = parse_table(sector).unwrap_or_default();
+        }
+        candidates.first_blocks[4] = Some(0);
+        return Ok(candidates);
     }
+    parse_table(sector)
+}
 
+/// Whether what is left in the table's place of a boot sector can be a table: code is not.
+fn is_plausible(sector: &Block) -> bool {
+    let entries = sector[TABLE..TABLE + 4 * ENTRY_BYTES].chunks_exact(ENTRY_BYTES);
+    let mut entries = entries.map(|entry| {
+        let is_unused = entry.iter().all(|&byte| byte == 0);
+        let (first_block, n_blocks) = (u32_at(entry, 8), u32_at(entry, 12));
+        let is_used = entry[0] & 0x7F == 0 && entry[4] != 0 && first_block != 0 && n_blocks != 0;
+        is_unused || is_used
+    });
+    entries.all(|is_sane| is_sane)
+}
+
+fn parse_table(sector: &Block) -> Result<Candidates, Error> {
     let mut types = [0; 4];
     let mut candidates = Candidates::default();
     for i in 0..4 {
@@ -111,9 +131,17 @@ pub fn exfat_or_ntfs(sector: &Block) -> Option<u32> {
         .next()
 }
 
+/// What boot managers add to the type of a partition that they hide.
+const HIDDEN: u8 = 0x10;
+/// The EFI system partition is FAT.
+const EFI_SYSTEM: u8 = 0xEF;
+
 /// FAT12, FAT16 and FAT32 in all their spellings. A boot sector says which it is.
 fn is_fat(partition_type: u8) -> bool {
-    matches!(partition_type, 0x01 | 0x04 | 0x06 | 0x0B | 0x0C | 0x0E)
+    matches!(
+        partition_type & !HIDDEN,
+        0x01 | 0x04 | 0x06 | 0x0B | 0x0C | 0x0E
+    ) || partition_type == EFI_SYSTEM
 }
 
 #[cfg(test)]
@@ -146,6 +174,39 @@ mod tests {
         // A hybrid table counts by what it has.
         let sector = table(&[(0, 0xEE, 1), (0, 0x0C, 2048)]);
         assert_eq!(first_blocks(&sector), [2048]);
+    }
+
+    #[test]
+    fn hidden_and_efi_partitions_are_fat_too() {
+        for partition_type in [0x11, 0x14, 0x16, 0x1B, 0x1C, 0x1E, 0xEF] {
+            let sector = table(&[(0, partition_type, 2048)]);
+            assert_eq!(first_blocks(&sector), [2048], "{partition_type:#x}");
+        }
+        for partition_type in [0x07, 0x0F, 0x17, 0x2C, 0x82, 0xFF] {
+            assert!(parse(&table(&[(0, partition_type, 2048)])).is_err());
+        }
+    }
+
+    #[test]
+    fn a_table_counts_more_than_the_parameter_block_before_it() {
+        let stale = |entries: &[(u8, u8, u32)]| {
+            let mut sector = table(entries);
+            sector[..3].copy_from_slice(&[0xEB, 0x3C, 0x90]);
+            sector[11..13].copy_from_slice(&512_u16.to_le_bytes());
+            (sector[13], sector[14], sector[16], sector[21]) = (8, 32, 2, 0xF8);
+            sector
+        };
+        let sector = stale(&[(0x80, 0x0C, 8192), (0, 0x83, 532_480)]);
+        assert_eq!(first_blocks(&sector), [8192, 0]);
+        assert_eq!(first_blocks(&stale(&[])), [0]);
+        assert_eq!(first_blocks(&stale(&[(0, 0x83, 2048)])), [0]);
+        // A partition without a length is none, as in code that happens to have a type.
+        let mut sector = stale(&[(0, 0x0C, 8192)]);
+        sector[TABLE + 12..][..4].fill(0);
+        assert_eq!(first_blocks(&sector), [0]);
+        // Code in the table's place.
+        assert_eq!(first_blocks(&stale(&[(0x12, 0x0C, 8192)])), [0]);
+        assert_eq!(first_blocks(&stale(&[(0, 0x0C, 0)])), [0]);
     }
 
     #[test]

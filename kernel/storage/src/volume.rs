@@ -3,13 +3,14 @@
 use alloc::string::String;
 use alloc::vec::Vec;
 
-use crate::boot_sector::{self, BootSector, FatType, Root};
+use crate::boot_sector::{BootSector, FatType, Root};
+use crate::chain;
 use crate::chain::{Length, Runs};
-use crate::device::{BLOCK_BYTES, Block, BlockDevice};
+use crate::device::{BLOCK_BYTES, BlockDevice};
 use crate::directory::{DirectoryEntry, ENTRY_BYTES, Scanner, Step};
 use crate::error::Error;
+use crate::layout::Layout;
 use crate::window::Window;
-use crate::{chain, fs_info, mbr};
 
 /// FAT window: 4 KiB, then up to 64 KiB (16 384 clusters of FAT32).
 const FAT_WINDOW_BLOCKS: (usize, usize) = (8, 128);
@@ -52,57 +53,28 @@ impl File {
     }
 }
 
-/// What the first sectors of a card say: where its volume is and in which state.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Layout {
-    boot: BootSector,
-    free_clusters: Option<u32>,
-    clean: bool,
-}
-
-impl Layout {
-    /// Finds the first FAT volume of the card and checks it.
-    pub fn read<D: BlockDevice>(device: &mut D) -> Result<Self, Error<D::Error>> {
-        let boot = find(device)?;
-        let free_clusters = match boot.fs_info_block {
-            Some(block) => fs_info::free_clusters(&read_block(device, block)?, boot.n_clusters),
-            None => None,
-        };
-        // The table's entry of cluster 1 has a bit that drivers clear while the volume is in use.
-        let table = read_block(device, boot.fat_first_block)?;
-        let at_rest = match boot.fat_type {
-            FatType::Fat16 => table[3] & 0x80,
-            FatType::Fat32 => table[7] & 0x08,
-        };
-        Ok(Self {
-            boot,
-            free_clusters,
-            clean: at_rest != 0 && !boot.dirty,
-        })
-    }
-}
-
-/// A FAT16 or FAT32 volume on a device, read-only.
+/// The FAT16 and FAT32 volumes of a device, read-only: the files in their root directories.
 #[derive(Debug)]
 pub struct Volume<D> {
     device: D,
-    layout: Layout,
+    layouts: Vec<Layout>,
     fat_window: Window,
     data_window: Window,
 }
 
 impl<D: BlockDevice> Volume<D> {
-    /// Finds the first FAT volume of the card and checks it.
+    /// Finds the FAT volumes of the card and checks them.
     pub fn mount(mut device: D) -> Result<Self, Error<D::Error>> {
-        let layout = Layout::read(&mut device)?;
-        Ok(Self::new(device, layout))
+        let layouts = Layout::read_all(&mut device)?;
+        Ok(Self::new(device, layouts))
     }
 
-    /// The volume that `layout`, read from this device, describes.
-    pub fn new(device: D, layout: Layout) -> Self {
+    /// The volumes that `layouts`, read from this device, describe; at least one.
+    pub fn new(device: D, layouts: Vec<Layout>) -> Self {
+        assert!(!layouts.is_empty(), "a card without a volume is an error");
         Self {
             device,
-            layout,
+            layouts,
             fat_window: Window::new(FAT_WINDOW_BLOCKS.0, FAT_WINDOW_BLOCKS.1),
             data_window: Window::new(DATA_WINDOW_BLOCKS.0, DATA_WINDOW_BLOCKS.1),
         }
@@ -118,31 +90,40 @@ impl<D: BlockDevice> Volume<D> {
         &self.device
     }
 
-    /// The volume's geometry.
+    /// The first volume's geometry.
     pub fn geometry(&self) -> &BootSector {
-        &self.layout.boot
+        &self.layouts[0].boot
+    }
+
+    /// How many volumes the card has.
+    pub fn n_volumes(&self) -> usize {
+        self.layouts.len()
     }
 
     /// Bytes of all clusters.
     pub fn len_bytes(&self) -> u64 {
-        u64::from(self.layout.boot.n_clusters) * self.layout.boot.cluster_bytes()
+        let len = |layout: &Layout| u64::from(layout.boot.n_clusters) * layout.boot.cluster_bytes();
+        self.layouts.iter().map(len).sum()
     }
 
-    /// Bytes not in use, where the card says it.
+    /// Bytes not in use, where the card says it of all its volumes.
     pub fn free_bytes(&self) -> Option<u64> {
-        let free = self.layout.free_clusters?;
-        Some(u64::from(free) * self.layout.boot.cluster_bytes())
+        let free = |layout: &Layout| {
+            let clusters = u64::from(layout.free_clusters?);
+            Some(clusters * layout.boot.cluster_bytes())
+        };
+        self.layouts.iter().map(free).sum()
     }
 
     /// False if the card was pulled out before its last writer had finished: files may be damaged.
     pub fn was_ejected_cleanly(&self) -> bool {
-        self.layout.clean
+        self.layouts.iter().all(|layout| layout.clean)
     }
 
-    /// Every file of the root directory, in directory order.
+    /// Every file of the root directories, in directory order.
     pub fn list(&mut self) -> Result<Vec<Entry>, Error<D::Error>> {
         let mut entries = Vec::new();
-        self.scan(|entry| {
+        self.scan_all(|_, entry| {
             entries.push(Entry {
                 len_bytes: u64::from(entry.len_bytes),
                 name: entry.name,
@@ -152,7 +133,8 @@ impl<D: BlockDevice> Volume<D> {
         Ok(entries)
     }
 
-    /// The `*.gguf` files of the root directory, by name. `._*` is what macOS leaves beside files.
+    /// The `*.gguf` files of the root directories, by name. `._*` is what macOS leaves beside files.
+    /// Of two of one name, the first volume's is meant.
     pub fn list_models(&mut self) -> Result<Vec<Entry>, Error<D::Error>> {
         let mut models = self.list()?;
         let n_files = models.len();
@@ -161,19 +143,19 @@ impl<D: BlockDevice> Volume<D> {
             return Err(Error::NoModel { n_files });
         }
         models.sort_by(|a, b| a.name.cmp(&b.name));
+        models.dedup_by(|b, a| a.name == b.name);
         Ok(models)
     }
 
     /// Opens a file of the root directory by its long or short name, in any case.
     pub fn open(&mut self, name: &str) -> Result<File, Error<D::Error>> {
-        let found = self.scan(|entry| entry.is_called(name).then_some(entry))?;
-        let entry = found.ok_or_else(|| Error::NotFound { name: name.into() })?;
-        let n_clusters =
-            u64::from(entry.len_bytes).div_ceil(self.layout.boot.cluster_bytes()) as u32;
+        let found = self.scan_all(|boot, entry| entry.is_called(name).then_some((boot, entry)))?;
+        let (boot, entry) = found.ok_or_else(|| Error::NotFound { name: name.into() })?;
+        let n_clusters = u64::from(entry.len_bytes).div_ceil(boot.cluster_bytes()) as u32;
         let runs = if n_clusters == 0 {
             Runs::default()
         } else {
-            self.follow(entry.first_cluster, Length::Exactly(n_clusters))
+            self.follow(boot, entry.first_cluster, Length::Exactly(n_clusters))
                 .map_err(|cause| Error::File {
                     name: entry.name.clone(),
                     cause,
@@ -270,13 +252,41 @@ impl<D: BlockDevice> Volume<D> {
         Ok(n)
     }
 
-    /// Goes through the files of the root directory until `visit` returns something.
+    /// Goes through the files of every root directory until `visit` returns something. A directory that
+    /// is damaged is an error only if nothing is found in the others.
+    fn scan_all<T>(
+        &mut self,
+        mut visit: impl FnMut(BootSector, DirectoryEntry) -> Option<T>,
+    ) -> Result<Option<T>, Error<D::Error>> {
+        let mut damaged = None;
+        let mut n_visited = 0;
+        for i in 0..self.layouts.len() {
+            let boot = self.layouts[i].boot;
+            let found = self.scan(boot, |entry| {
+                n_visited += 1;
+                visit(boot, entry)
+            });
+            match found {
+                Ok(None) => {}
+                Ok(found) => return Ok(found),
+                Err(error) if error.is_device() => return Err(error),
+                Err(error) => damaged = damaged.or(Some(error)),
+            }
+        }
+        match damaged {
+            Some(error) if n_visited == 0 => Err(error),
+            _ => Ok(None),
+        }
+    }
+
+    /// Goes through the files of a root directory until `visit` returns something.
     fn scan<T>(
         &mut self,
+        boot: BootSector,
         mut visit: impl FnMut(DirectoryEntry) -> Option<T>,
     ) -> Result<Option<T>, Error<D::Error>> {
-        let runs = self.root_runs().map_err(Error::RootDirectory)?;
-        let wide = self.layout.boot.fat_type == FatType::Fat32;
+        let runs = self.root_runs(boot).map_err(Error::RootDirectory)?;
+        let wide = boot.fat_type == FatType::Fat32;
         let mut scanner = Scanner::default();
         let mut file_block = 0;
         while let Some((block, in_a_row)) = runs.locate(file_block) {
@@ -300,28 +310,33 @@ impl<D: BlockDevice> Volume<D> {
         Ok(None)
     }
 
-    fn root_runs(&mut self) -> Result<Runs, chain::Error<D::Error>> {
-        match self.layout.boot.root {
+    fn root_runs(&mut self, boot: BootSector) -> Result<Runs, chain::Error<D::Error>> {
+        match boot.root {
             Root::Blocks { first, n_blocks } => Ok(Runs::single(first, n_blocks as u32)),
             Root::Cluster(first) => {
-                let limit = MAX_DIRECTORY_BYTES.div_ceil(self.layout.boot.cluster_bytes());
-                self.follow(first, Length::ToEnd(limit as u32))
+                let limit = MAX_DIRECTORY_BYTES.div_ceil(boot.cluster_bytes());
+                self.follow(boot, first, Length::ToEnd(limit as u32))
             }
         }
     }
 
-    fn follow(&mut self, first: u32, length: Length) -> Result<Runs, chain::Error<D::Error>> {
-        let boot = self.layout.boot;
-        Runs::follow(&boot, first, length, |cluster| self.fat_entry(cluster))
+    fn follow(
+        &mut self,
+        boot: BootSector,
+        first: u32,
+        length: Length,
+    ) -> Result<Runs, chain::Error<D::Error>> {
+        let entry = |cluster| self.fat_entry(&boot, cluster);
+        Runs::follow(&boot, first, length, entry)
     }
 
     /// The table's entry of `cluster`, a data cluster.
-    fn fat_entry(&mut self, cluster: u32) -> Result<u32, D::Error> {
-        let entry_bytes = self.layout.boot.fat_type.entry_bytes();
+    fn fat_entry(&mut self, boot: &BootSector, cluster: u32) -> Result<u32, D::Error> {
+        let entry_bytes = boot.fat_type.entry_bytes();
         let offset = u64::from(cluster) * entry_bytes;
         let index = offset / BLOCK_BYTES as u64;
-        let block = self.layout.boot.fat_first_block + index;
-        let ahead = self.layout.boot.fat_n_blocks - index;
+        let block = boot.fat_first_block + index;
+        let ahead = boot.fat_n_blocks - index;
         let bytes = self.fat_window.bytes(&mut self.device, block, 1, ahead)?;
         let bytes = &bytes[(offset % BLOCK_BYTES as u64) as usize..][..entry_bytes as usize];
         Ok(bytes
@@ -336,52 +351,4 @@ fn is_model(name: &str) -> bool {
     let stem = name.len().checked_sub(".gguf".len());
     let suffix = stem.and_then(|at| name.get(at..));
     suffix.is_some_and(|s| s.eq_ignore_ascii_case(".gguf")) && !name.starts_with("._")
-}
-
-fn read_block<D: BlockDevice>(device: &mut D, block: u64) -> Result<Block, Error<D::Error>> {
-    let mut sector = [0; BLOCK_BYTES];
-    device
-        .read_blocks(block, &mut sector)
-        .map_err(Error::Device)?;
-    Ok(sector)
-}
-
-/// The first volume of the card that is FAT, or the reason why there is none.
-fn find<D: BlockDevice>(device: &mut D) -> Result<BootSector, Error<D::Error>> {
-    let n_blocks = device.n_blocks();
-    if n_blocks == 0 {
-        return Err(mbr::Error::Blank.into());
-    }
-    let table = read_block(device, 0)?;
-    let candidates = match mbr::parse(&table) {
-        Ok(candidates) => candidates,
-        Err(error @ mbr::Error::NoFat { .. }) => {
-            // Type 0x07 is exFAT or NTFS; the boot sector's name for it helps more than the number.
-            if let Some(first) = mbr::exfat_or_ntfs(&table).filter(|&b| u64::from(b) < n_blocks) {
-                let sector = read_block(device, first.into())?;
-                if let Some(other) = boot_sector::Other::recognise(&sector) {
-                    return Err(mbr::Error::Other(other).into());
-                }
-            }
-            return Err(error.into());
-        }
-        Err(error) => return Err(error.into()),
-    };
-    let mut first_error = None;
-    for first in candidates.first_blocks().map(u64::from) {
-        let result = if first < n_blocks {
-            let sector = read_block(device, first)?;
-            BootSector::parse(&sector, first, n_blocks)
-        } else {
-            Err(boot_sector::Error::BeyondCard {
-                end: first + 1,
-                n_blocks,
-            })
-        };
-        match result {
-            Ok(boot) => return Ok(boot),
-            Err(error) => first_error = first_error.or(Some(error)),
-        }
-    }
-    Err(first_error.map_or(mbr::Error::NoPartition.into(), Error::Format))
 }

@@ -328,6 +328,101 @@ fn a_crowded_root_directory() {
     );
 }
 
+/// A card with two volumes, found by `table`, which writes sector 0 and what else it needs.
+fn two_volumes(table: impl FnOnce(&mut [u8])) -> Card<Cursor<Vec<u8>>> {
+    let superfloppy = Format {
+        first_block: 0,
+        ..FAT32
+    };
+    let volume = |name: &'static str, seed| {
+        let card = ram_card(40 * MIB, superfloppy, move |fs| {
+            write(fs, name, &pattern(seed, MIB));
+            write(fs, "both.gguf", &pattern(seed, 1000));
+        });
+        card.medium.into_inner()
+    };
+    let mut bytes = vec![0; MIB];
+    bytes.extend(volume("first.gguf", 1));
+    bytes.extend(volume("second.gguf", 2));
+    bytes.resize(82 * MIB, 0);
+    table(&mut bytes);
+    Card::new(Cursor::new(bytes))
+}
+
+const FIRST: u64 = MIB as u64 / 512;
+const SECOND: u64 = 41 * MIB as u64 / 512;
+
+fn check_two_volumes(card: Card<Cursor<Vec<u8>>>) {
+    let mut volume = Volume::mount(card).unwrap();
+    assert_eq!(volume.n_volumes(), 2);
+    let models = volume.list_models().unwrap();
+    let expected = ["both.gguf", "first.gguf", "second.gguf"];
+    assert_eq!(names(&models), expected);
+    for (name, seed, len) in [
+        ("second.gguf", 2, MIB),
+        ("first.gguf", 1, MIB),
+        ("both.gguf", 1, 1000),
+    ] {
+        let file = volume.open(name).unwrap();
+        assert!(read_all(&mut volume, &file) == pattern(seed, len), "{name}");
+    }
+}
+
+#[test]
+fn every_volume_of_a_partition_table_is_searched() {
+    let table = |types: [u8; 2]| {
+        move |bytes: &mut [u8]| {
+            for (i, first) in [FIRST, SECOND].into_iter().enumerate() {
+                let entry = &mut bytes[446 + 16 * i..][..16];
+                entry[4] = types[i];
+                entry[8..12].copy_from_slice(&(first as u32).to_le_bytes());
+                entry[12..16].copy_from_slice(&81_920_u32.to_le_bytes());
+            }
+            bytes[510..512].copy_from_slice(&[0x55, 0xAA]);
+        }
+    };
+    check_two_volumes(two_volumes(table([0x0C, 0x0C])));
+    check_two_volumes(two_volumes(table([0xEF, 0x1C])));
+    // The card was one volume before it got its table.
+    check_two_volumes(two_volumes(|bytes| {
+        bytes.copy_within(MIB..MIB + 440, 0);
+        table([0x0C, 0x0C])(bytes);
+    }));
+}
+
+#[test]
+fn every_volume_of_a_guid_partition_table_is_searched() {
+    check_two_volumes(two_volumes(|bytes| {
+        bytes[446 + 4] = 0xEE;
+        bytes[446 + 8] = 1;
+        bytes[510..512].copy_from_slice(&[0x55, 0xAA]);
+        bytes[512..520].copy_from_slice(b"EFI PART");
+        bytes[512 + 72] = 2;
+        bytes[512 + 80] = 128;
+        bytes[512 + 84] = 128;
+        let efi = 0xC12A_7328_u32.to_le_bytes();
+        let efi = [
+            &efi[..],
+            &[
+                0x1F, 0xF8, 0xD2, 0x11, 0xBA, 0x4B, 0x00, 0xA0, 0xC9, 0x3E, 0xC9, 0x3B,
+            ],
+        ];
+        let data = 0xEBD0_A0A2_u32.to_le_bytes();
+        let data = [
+            &data[..],
+            &[
+                0xE5, 0xB9, 0x33, 0x44, 0x87, 0xC0, 0x68, 0xB6, 0xB7, 0x26, 0x99, 0xC7,
+            ],
+        ];
+        for (i, (kind, first)) in [(efi, FIRST), (data, SECOND)].into_iter().enumerate() {
+            // The second one in another block of entries.
+            let entry = &mut bytes[1024 + 5 * 128 * i..][..128];
+            entry[..16].copy_from_slice(&kind.concat());
+            entry[32..40].copy_from_slice(&first.to_le_bytes());
+        }
+    }));
+}
+
 #[test]
 fn the_second_partition_is_tried_too() {
     let card = ram_card(64 * MIB, FAT32, |fs| write(fs, "a.gguf", b"x"));

@@ -53,7 +53,7 @@ fn cards_that_are_no_fat_volume_are_named() {
         ),
         (
             with_type(0xEE, b"        "),
-            "the card is partitioned with GPT",
+            "the card's partition table (GPT) has no FAT partition",
         ),
         (
             with_type(0x83, b"        "),
@@ -86,9 +86,26 @@ fn cards_that_are_no_fat_volume_are_named() {
 }
 
 #[test]
-fn a_volume_larger_than_its_card_is_refused() {
-    let mut bytes = ram_card(64 * MIB, FAT32, |_| {}).medium.into_inner();
+fn of_a_volume_larger_than_its_card_the_files_beyond_the_end_are_lost() {
+    let card = ram_card(64 * MIB, FAT32, |fs| {
+        write(fs, "here.gguf", &pattern(1, MIB));
+        write(fs, "beyond.gguf", &pattern(2, 48 * MIB));
+    });
+    let mut bytes = card.medium.into_inner();
     bytes.truncate(48 * MIB);
+    let mut volume = Volume::mount(Card::new(Cursor::new(bytes.clone()))).unwrap();
+    assert_eq!(volume.list_models().unwrap().len(), 2);
+    let here = volume.open("here.gguf").unwrap();
+    let mut read = vec![0; MIB];
+    volume.read_at(&here, 0, &mut read).unwrap();
+    assert!(read == pattern(1, MIB));
+    let error = volume.open("beyond.gguf").unwrap_err();
+    assert!(
+        error.to_string().contains("clusters are on the card"),
+        "{error}"
+    );
+
+    bytes.truncate(4 * MIB + MIB / 4);
     let n_blocks = bytes.len() as u64 / 512;
     let error = mount_error(bytes);
     assert_eq!(

@@ -12,6 +12,8 @@ pub(crate) type Script = dyn FnMut(u32, &[u32]) -> Option<Vec<u32>>;
 pub(crate) struct FakeVideoCore {
     script: Box<Script>,
     pub(crate) code: u32,
+    /// What marks an answer.
+    mark: u32,
     /// Waits that end without an answer.
     pub(crate) silent_waits: usize,
     /// Requests that came.
@@ -38,7 +40,7 @@ impl Doorbell for FakeVideoCore {
             .map(Readable::get)
             .collect();
         if let Some(answer) = (self.script)(words[2].get(), &value) {
-            words[4].set(RESPONSE | (4 * answer.len() as u32));
+            words[4].set(self.mark | (4 * answer.len() as u32));
             for (word, value) in words[HEAD_WORDS..].iter().zip(answer).take(value_words) {
                 word.set(value);
             }
@@ -64,6 +66,7 @@ pub(crate) fn mailbox(
         doorbell: FakeVideoCore {
             script: Box::new(script),
             code: RESPONSE,
+            mark: RESPONSE,
             silent_waits: 0,
             n_rings: 0,
         },
@@ -77,6 +80,11 @@ pub(crate) fn mailbox(
 impl<C, K> Mailbox<FakeVideoCore, C, K> {
     pub(crate) fn set_code(&mut self, code: u32) {
         self.doorbell.code = code;
+    }
+
+    /// Answers without the mark, as the board's firmware does for the expander.
+    pub(crate) fn leave_unmarked(&mut self) {
+        self.doorbell.mark = 0;
     }
 
     pub(crate) fn set_silent_waits(&mut self, n: usize) {

@@ -50,6 +50,29 @@ impl DmaMap {
         }
     }
 
+    /// The map of `/emmc2bus` in the device tree, by its first bus address.
+    pub fn of_bus_base(base: u64) -> Option<Self> {
+        match base {
+            0 => Some(Self::Identity),
+            0xC000_0000 => Some(Self::Alias),
+            _ => None,
+        }
+    }
+
+    /// The maps to try, by what chip and device tree say.
+    ///
+    /// The chip knows best: a device tree may be another board's. Where neither tells, the addresses of
+    /// the newer stepping come first: on the older one they lead to a time-out, while those of the older
+    /// one would lead the newer one into somebody's memory.
+    pub fn candidates(chip_rev: Option<u32>, bus_base: Option<u64>) -> &'static [Self] {
+        let known = chip_rev.map(Self::of_chip);
+        match known.or_else(|| bus_base.and_then(Self::of_bus_base)) {
+            Some(Self::Identity) => &[Self::Identity],
+            Some(Self::Alias) => &[Self::Alias],
+            None => &[Self::Identity, Self::Alias],
+        }
+    }
+
     /// The controller's address of `len` bytes at the physical address `phys`; `None` where it
     /// cannot reach.
     pub fn bus_addr(self, phys: usize, len: usize) -> Option<u32> {
@@ -115,6 +138,22 @@ mod tests {
         assert_eq!(DmaMap::of_chip(0x2711_0010), DmaMap::Alias);
         assert_eq!(DmaMap::of_chip(0x2711_0020), DmaMap::Identity);
         assert_eq!(DmaMap::of_chip(0x2711_0021), DmaMap::Identity);
+    }
+
+    #[test]
+    fn the_chip_decides_then_the_device_tree() {
+        use DmaMap::{Alias, Identity};
+        let (b1, c0) = (Some(0x2711_0011), Some(0x2711_0020));
+        let (old, new) = (Some(0xC000_0000), Some(0));
+        let candidates = DmaMap::candidates;
+        for tree in [old, new, None] {
+            assert_eq!(candidates(b1, tree), [Alias]);
+            assert_eq!(candidates(c0, tree), [Identity]);
+        }
+        assert_eq!(candidates(None, old), [Alias]);
+        assert_eq!(candidates(None, new), [Identity]);
+        assert_eq!(candidates(None, Some(0x4000_0000)), [Identity, Alias]);
+        assert_eq!(candidates(None, None), [Identity, Alias]);
     }
 
     #[test]

@@ -89,6 +89,20 @@ impl HostError {
     }
 }
 
+/// What somebody at the console should know.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
+pub enum Notice {
+    /// A read is being repeated for longer than one waits in silence.
+    #[error("the SD card is slow to answer at block {block}: still trying")]
+    Slow {
+        /// First block of the read.
+        block: u64,
+    },
+    /// A controller that can write memory does not do so, or not rightly.
+    #[error("the SD card is read without DMA: loading takes longer")]
+    WithoutDma,
+}
+
 /// How data travels from the controller to memory.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Transfer {
@@ -103,13 +117,18 @@ pub trait SdHost: Clock {
     /// Powers the card at 3.3 V and starts the identification clock on one data line.
     fn reset(&mut self) -> Result<(), HostError>;
 
+    /// Takes the card's power away and gives it back: what brings a card back that is wedged, or that
+    /// was left at 1.8 V. A [`SdHost::reset`] must follow.
+    fn cycle_power(&mut self);
+
     /// Sends a command without data; waits for the answer, and for the end of busy where there is one.
     fn command(&mut self, command: Command) -> Result<Response, HostError>;
 
     /// Sends a command and reads `buf`, in blocks of `block_bytes`.
     ///
     /// `block_bytes` is 8, 64 or 512 and divides `buf.len()`. With more than one block the
-    /// controller stops the card by itself (Auto-CMD12).
+    /// controller stops the card by itself (Auto-CMD12), and the card's answer to that is in
+    /// [`Response::stop`].
     fn read(
         &mut self,
         command: Command,
@@ -117,13 +136,25 @@ pub trait SdHost: Clock {
         buf: &mut [u8],
     ) -> Result<Response, HostError>;
 
-    /// Sets the card clock to the fastest rate that is at most `max_hz`; returns it.
+    /// As [`SdHost::read`], by the data port, whatever [`SdHost::transfer`] says.
+    fn read_by_port(
+        &mut self,
+        command: Command,
+        block_bytes: usize,
+        buf: &mut [u8],
+    ) -> Result<Response, HostError>;
+
+    /// Says what somebody at the console should know while a read goes on.
+    fn tell(&mut self, notice: Notice);
+
+    /// Sets the card clock to the fastest rate that is at most `max_hz`; returns it. Timing that
+    /// [`SdHost::set_high_speed`] asked for changes while the clock stands still.
     fn set_clock_hz(&mut self, max_hz: u32) -> Result<u32, HostError>;
 
     /// Uses four data lines.
     fn set_four_lines(&mut self);
 
-    /// Samples as high-speed cards drive.
+    /// Samples as high-speed cards drive, from the next [`SdHost::set_clock_hz`] on.
     fn set_high_speed(&mut self, on: bool);
 
     /// Clears every status bit and resets the CMD and DAT state machines.

@@ -67,9 +67,10 @@ impl Command {
         Self::new(6, mode | 0x00FF_FFF0 | function as u32, ResponseKind::Short)
     }
 
-    /// CMD7: select the card.
+    /// CMD7: select the card. It may be busy after that; CMD13 tells, because this controller does not
+    /// tell the end of busy reliably.
     pub const fn select(rca: u16) -> Self {
-        Self::new(7, (rca as u32) << 16, ResponseKind::ShortBusy)
+        Self::new(7, (rca as u32) << 16, ResponseKind::Short)
     }
 
     /// CMD8: 2.7–3.6 V, check pattern 0xAA. Cards before version 2.00 do not answer.
@@ -144,6 +145,8 @@ pub struct Response {
     pub short: u32,
     /// R2: the register with the specification's bit numbers (bit 127 first, bits 7:0 zero).
     pub long: u128,
+    /// R1 of the CMD12 that the controller sent by itself; 0 where it sent none.
+    pub stop: u32,
 }
 
 /// How the argument of a read command counts.
@@ -215,10 +218,17 @@ impl CardStatus {
     /// CRC error and illegal command of the *previous* command.
     const PREVIOUS: u32 = 0x00C0_0000;
     const LOCKED: u32 = 1 << 25;
+    const OUT_OF_RANGE: u32 = 1 << 31;
 
     /// The error bits that concern the command answered.
     pub fn errors(self) -> u32 {
         self.0 & Self::ERRORS
+    }
+
+    /// The error bits of an answer to CMD12: a transfer that ends with the card's last block may be
+    /// reported as having gone beyond it.
+    pub fn stop_errors(self) -> u32 {
+        self.errors() & !Self::OUT_OF_RANGE
     }
 
     /// The error bits that concern the command before this one.
@@ -301,6 +311,8 @@ mod tests {
         assert!(!CardStatus(0x0000_0800).ready_for_transfer());
         let out_of_range = CardStatus(0x8000_0900);
         assert_eq!(out_of_range.errors(), 1 << 31);
+        assert_eq!(out_of_range.stop_errors(), 0);
+        assert_eq!(CardStatus(0x8020_0900).stop_errors(), 1 << 21);
         let illegal_before = CardStatus(0x0040_0120);
         assert_eq!(
             (illegal_before.errors(), illegal_before.previous_errors()),

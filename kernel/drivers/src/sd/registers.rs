@@ -17,7 +17,7 @@ pub struct Block([ReadWrite<u32>; 64]);
 const _: () = assert!(size_of::<Block>() == 0x100);
 
 /// A register word, by its offset.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 #[repr(usize)]
 pub enum Word {
     /// Block size 11:0, block count 31:16.

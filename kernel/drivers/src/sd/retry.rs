@@ -1,11 +1,12 @@
 //! What to try after a read has failed: the ladder of `SdCard::read_blocks`.
 //!
-//! Each rung is tried three times. A rung that changes the host (PIO, the slower clock) stays in
-//! force for later reads; single blocks are for the failing piece alone.
+//! Each rung is tried three times, and the last failure's cause chooses the next one: CRC errors are
+//! about clock and wiring, not about who moves the bytes. A rung that changes the host (PIO, the slower
+//! clock) stays in force for later reads; single blocks are for the failing piece alone.
 //!
 //! ```text
-//!   AsIs ──3 failures──► Pio ──3──► HalfClock ──3──► SingleBlocks ──3──► give up
-//!                        (only after DMA)
+//!   AsIs ──3 failures──► HalfClock or Pio, by the cause ──3──► the other one ──3──► SingleBlocks ──3──► give up
+//!                                     (Pio only after DMA)
 //! ```
 
 use super::host::Transfer;
@@ -14,7 +15,7 @@ use super::host::Transfer;
 pub const TRIES_PER_RUNG: u8 = 3;
 
 /// How a read is attempted.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Rung {
     /// With the host as it is.
     AsIs,
@@ -26,12 +27,22 @@ pub enum Rung {
     SingleBlocks,
 }
 
+/// What a failure points at.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Cause {
+    /// The lines or the card: CRC, end bit, index, an error that the card reports.
+    Signal,
+    /// The way to memory, or time.
+    Transport,
+}
+
 /// The state of one read's retries.
 #[derive(Clone, Copy, Debug)]
 pub struct Ladder {
     rung: Rung,
     failures_on_rung: u8,
-    transfer: Transfer,
+    can_take_pio: bool,
+    can_slow_down: bool,
 }
 
 /// What to do after a failure.
@@ -51,7 +62,8 @@ impl Ladder {
         Self {
             rung: Rung::AsIs,
             failures_on_rung: 0,
-            transfer,
+            can_take_pio: transfer == Transfer::Adma2,
+            can_slow_down: true,
         }
     }
 
@@ -61,20 +73,22 @@ impl Ladder {
     }
 
     /// Takes note of a failure.
-    pub fn failed(&mut self) -> Step {
+    pub fn failed(&mut self, cause: Cause) -> Step {
         self.failures_on_rung += 1;
         if self.failures_on_rung < TRIES_PER_RUNG {
             return Step::Again;
         }
-        let next = match (self.rung, self.transfer) {
-            (Rung::AsIs, Transfer::Adma2) => Rung::Pio,
-            (Rung::AsIs | Rung::Pio, _) => Rung::HalfClock,
-            (Rung::HalfClock, _) => Rung::SingleBlocks,
-            (Rung::SingleBlocks, _) => return Step::GiveUp,
+        let slow_first = cause == Cause::Signal && self.can_slow_down;
+        self.rung = match self.rung {
+            Rung::SingleBlocks => return Step::GiveUp,
+            _ if self.can_take_pio && !slow_first => Rung::Pio,
+            _ if self.can_slow_down => Rung::HalfClock,
+            _ => Rung::SingleBlocks,
         };
-        self.rung = next;
+        self.can_take_pio &= self.rung != Rung::Pio;
+        self.can_slow_down &= self.rung != Rung::HalfClock;
         self.failures_on_rung = 0;
-        Step::Climb(next)
+        Step::Climb(self.rung)
     }
 
     /// Takes note of a block that was read, so that the next one has all its tries.
@@ -87,39 +101,40 @@ impl Ladder {
 mod tests {
     use super::*;
 
-    fn steps(transfer: Transfer) -> Vec<Step> {
+    fn rungs(transfer: Transfer, cause: Cause) -> Vec<Rung> {
         let mut ladder = Ladder::new(transfer);
-        let mut steps = Vec::new();
+        let mut rungs = Vec::new();
         loop {
-            let step = ladder.failed();
-            steps.push(step);
-            if step == Step::GiveUp {
-                return steps;
+            assert_eq!(ladder.failed(cause), Step::Again);
+            assert_eq!(ladder.failed(cause), Step::Again);
+            match ladder.failed(cause) {
+                Step::Climb(rung) => rungs.push(rung),
+                Step::GiveUp => return rungs,
+                Step::Again => panic!("three tries on each rung"),
             }
         }
     }
 
     #[test]
-    fn three_tries_on_each_rung() {
-        use Step::{Again, Climb, GiveUp};
-        let pio = [
-            [Again, Again, Climb(Rung::HalfClock)],
-            [Again, Again, Climb(Rung::SingleBlocks)],
-            [Again, Again, GiveUp],
-        ];
-        assert_eq!(steps(Transfer::Pio), pio.concat());
-        let mut dma = vec![Again, Again, Climb(Rung::Pio)];
-        dma.extend(pio.concat());
-        assert_eq!(steps(Transfer::Adma2), dma);
+    fn three_tries_on_each_rung_and_the_cause_chooses_the_next() {
+        use Rung::{HalfClock, Pio, SingleBlocks};
+        let (dma, pio) = (Transfer::Adma2, Transfer::Pio);
+        let by_signal = rungs(dma, Cause::Signal);
+        assert_eq!(by_signal, [HalfClock, Pio, SingleBlocks]);
+        let by_transport = rungs(dma, Cause::Transport);
+        assert_eq!(by_transport, [Pio, HalfClock, SingleBlocks]);
+        for cause in [Cause::Signal, Cause::Transport] {
+            assert_eq!(rungs(pio, cause), [HalfClock, SingleBlocks]);
+        }
     }
 
     #[test]
     fn success_gives_the_next_block_all_its_tries() {
         let mut ladder = Ladder::new(Transfer::Pio);
-        assert_eq!(ladder.failed(), Step::Again);
-        assert_eq!(ladder.failed(), Step::Again);
+        assert_eq!(ladder.failed(Cause::Signal), Step::Again);
+        assert_eq!(ladder.failed(Cause::Signal), Step::Again);
         ladder.succeeded();
-        assert_eq!(ladder.failed(), Step::Again);
+        assert_eq!(ladder.failed(Cause::Signal), Step::Again);
         assert_eq!(ladder.rung(), Rung::AsIs);
     }
 }

@@ -16,8 +16,9 @@ mod dma;
 mod wait;
 
 use super::adma::{self, DmaMap, Table};
+use super::base_clock::{BaseClock, Question};
 use super::divider::Divider;
-use super::host::{HostError, SdHost, Transfer};
+use super::host::{HostError, Notice, SdHost, Transfer};
 use super::protocol::{BLOCK_BYTES, Command, Response, ResponseKind};
 use super::registers::{
     Block, Word, Words, capabilities, clock_reset, host_power, interrupt, mode_command, present,
@@ -33,9 +34,6 @@ pub const GPIO_VDD_SD_IO_SEL: u32 = 132;
 /// Expander line that powers the card.
 pub const GPIO_SD_PWR_ON: u32 = 134;
 
-/// EMMC2's highest base clock seen. Where the mailbox does not tell, this one is assumed: the card
-/// clock can then only be slower than meant.
-const HIGHEST_BASE_HZ: u32 = 250_000_000;
 /// Card clock of the identification phase.
 const IDENTIFICATION_HZ: u32 = 400_000;
 
@@ -43,20 +41,28 @@ const COMMAND_LIMIT_US: u64 = 100_000;
 const RESET_LIMIT_US: u64 = 100_000;
 /// For each block by PIO, for a whole command by DMA, and for busy: cards stall longer than 100 ms.
 const DATA_LIMIT_US: u64 = 1_000_000;
-const POWER_SETTLE_US: u64 = 2_000;
+/// After bus power, and again after the clock, as Linux has it.
+const POWER_SETTLE_US: u64 = 10_000;
 const RAIL_SETTLE_US: u64 = 5_000;
+/// How long a card is without power before it has forgotten everything.
+const POWER_OFF_US: u64 = 50_000;
 /// At least 74 card clocks before the first command.
 const CLOCK_SETTLE_US: u64 = 1_000;
 
 /// What the rest of the chip does for the slot. The firmware's answers may be missing: QEMU does not
 /// know the expander.
 pub trait Board: Caches {
+    /// Switches the controller on (mailbox tag 0x0002_8001), if somebody listens.
+    fn power_controller(&mut self);
     /// Sets a line of the GPIO expander (mailbox tag 0x0003_8041); false if there was no answer.
     fn set_expander_gpio(&mut self, gpio: u32, high: bool) -> bool;
     /// The physical address of `len` bytes at `addr`; nothing if they are not one piece of memory.
     fn phys_addr(&self, addr: usize, len: usize) -> Option<usize>;
-    /// The controller's base clock (mailbox tag 0x0003_0002, clock 12 for EMMC2).
-    fn base_clock_hz(&mut self) -> Option<u32>;
+    /// Says what somebody at the console should know.
+    fn tell(&mut self, notice: Notice);
+    /// What the mailbox answers to one of the questions for the controller's base clock (clock 12 for
+    /// EMMC2).
+    fn base_clock_hz(&mut self, question: Question) -> Option<u32>;
 }
 
 /// Which rails answered when the card was last powered.
@@ -73,7 +79,7 @@ pub struct Sdhci<W, C, B> {
     words: W,
     clock: C,
     board: B,
-    base_hz: u32,
+    base_clock: BaseClock,
     card_hz: u32,
     host_control: u32,
     rails: Rails,
@@ -101,7 +107,7 @@ impl<W, C, B> Sdhci<W, C, B> {
             words,
             clock,
             board,
-            base_hz: 0,
+            base_clock: BaseClock::ASSUMED,
             card_hz: 0,
             host_control: 0,
             rails: Rails {
@@ -138,9 +144,9 @@ impl<W: Words, C: Clock, B: Board> Sdhci<W, C, B> {
         self.capabilities() == capabilities::QEMU && self.present() & present::CARD_INSERTED == 0
     }
 
-    /// The base clock in use; 0 before the first reset.
-    pub fn base_clock_hz(&self) -> u32 {
-        self.base_hz
+    /// The base clock in use; assumed before the first reset.
+    pub fn base_clock(&self) -> BaseClock {
+        self.base_clock
     }
 
     /// Which rails answered at the last reset.
@@ -172,17 +178,16 @@ impl<W: Words, C: Clock, B: Board> SdHost for Sdhci<W, C, B> {
     fn reset(&mut self) -> Result<(), HostError> {
         self.card_hz = 0;
         self.host_control &= host_power::ADMA2;
+        self.board.power_controller();
         self.rails = Rails {
             io_3v3: self.board.set_expander_gpio(GPIO_VDD_SD_IO_SEL, false),
             card_power: self.board.set_expander_gpio(GPIO_SD_PWR_ON, true),
         };
-        if self.rails != Rails::default() {
+        // Whatever was answered: only QEMU has no rail.
+        if self.capabilities() != capabilities::QEMU {
             self.clock.wait_us(RAIL_SETTLE_US);
         }
-        self.base_hz = match self.board.base_clock_hz() {
-            Some(hz) if hz > 0 => hz,
-            _ => HIGHEST_BASE_HZ,
-        };
+        self.base_clock = BaseClock::ask(|question| self.board.base_clock_hz(question));
 
         self.reset_bits(clock_reset::RESET_ALL)?;
         self.write_host_control();
@@ -193,13 +198,28 @@ impl<W: Words, C: Clock, B: Board> SdHost for Sdhci<W, C, B> {
         self.write(Word::IntEnable, interrupt::LATCHED);
         self.write(Word::IntStatus, u32::MAX);
         self.set_clock_hz(IDENTIFICATION_HZ)?;
+        self.clock.wait_us(POWER_SETTLE_US);
         Ok(())
+    }
+
+    fn cycle_power(&mut self) {
+        self.card_hz = 0;
+        let clock = self.words.read(Word::ClockReset);
+        self.write(Word::HostPower, self.host_control);
+        self.write(Word::ClockReset, clock & !clock_reset::CARD_ENABLE);
+        self.board.set_expander_gpio(GPIO_SD_PWR_ON, false);
+        self.board.set_expander_gpio(GPIO_VDD_SD_IO_SEL, false);
+        self.clock.wait_us(POWER_OFF_US);
+        self.board.set_expander_gpio(GPIO_SD_PWR_ON, true);
+        self.clock.wait_us(POWER_SETTLE_US);
+        self.write_host_control();
+        self.clock.wait_us(POWER_SETTLE_US);
     }
 
     fn command(&mut self, command: Command) -> Result<Response, HostError> {
         let response = self.start(command, 0)?;
         if command.response == ResponseKind::ShortBusy {
-            self.wait_event(interrupt::TRANSFER_COMPLETE, DATA_LIMIT_US, command.index)?;
+            self.wait_busy(command.index)?;
         }
         Ok(response)
     }
@@ -210,37 +230,41 @@ impl<W: Words, C: Clock, B: Board> SdHost for Sdhci<W, C, B> {
         block_bytes: usize,
         buf: &mut [u8],
     ) -> Result<Response, HostError> {
-        let n_blocks = buf.len() / block_bytes;
-        assert!(
-            n_blocks * block_bytes == buf.len() && (1..=self.max_blocks()).contains(&n_blocks),
-            "one command reads whole blocks, as many as the count has bits for"
-        );
-        self.wait_idle(present::CMD_INHIBIT | present::DAT_INHIBIT)?;
-        self.write(
-            Word::BlockSizeCount,
-            (n_blocks as u32) << 16 | block_bytes as u32,
-        );
-        if self.prepare_dma(buf) {
-            let mode = read_mode(n_blocks) | mode_command::DMA | mode_command::BLOCK_COUNT;
-            let result = self.start(command, mode);
-            if result.is_err() {
-                self.stop_dma()?;
-            }
-            let response = result?;
-            self.finish_dma(command.index, buf)?;
-            return Ok(response);
+        let n_blocks = self.prepare_blocks(block_bytes, buf.len())?;
+        if !self.prepare_dma(buf) {
+            return self.read_blocks_by_port(command, block_bytes, buf);
         }
-        let response = self.start(command, read_mode(n_blocks))?;
-        self.read_port(command.index, block_bytes, buf)?;
-        Ok(response)
+        let mode = read_mode(n_blocks) | mode_command::DMA | mode_command::BLOCK_COUNT;
+        let result = self.start(command, mode);
+        if result.is_err() {
+            self.stop_dma()?;
+        }
+        let response = result?;
+        self.finish_dma(command.index, buf)?;
+        Ok(self.with_stop(n_blocks, response))
+    }
+
+    fn read_by_port(
+        &mut self,
+        command: Command,
+        block_bytes: usize,
+        buf: &mut [u8],
+    ) -> Result<Response, HostError> {
+        self.prepare_blocks(block_bytes, buf.len())?;
+        self.read_blocks_by_port(command, block_bytes, buf)
+    }
+
+    fn tell(&mut self, notice: Notice) {
+        self.board.tell(notice);
     }
 
     fn set_clock_hz(&mut self, max_hz: u32) -> Result<u32, HostError> {
-        let base_hz = self.base_hz;
+        let base_hz = self.base_clock.hz;
         let divider = Divider::at_most(max_hz, base_hz).ok_or(HostError::BaseClock { base_hz })?;
         self.wait_idle(present::CMD_INHIBIT | present::DAT_INHIBIT)?;
         let stopped = self.words.read(Word::ClockReset) & !clock_reset::CARD_ENABLE;
         self.write(Word::ClockReset, stopped);
+        self.write_host_control();
         let divided = clock_reset::LONGEST_TIMEOUT | divider.bits() | clock_reset::INTERNAL_ENABLE;
         self.write(Word::ClockReset, divided);
         self.wait_for(Word::ClockReset, RESET_LIMIT_US, |v| {
@@ -264,7 +288,6 @@ impl<W: Words, C: Clock, B: Board> SdHost for Sdhci<W, C, B> {
         } else {
             self.host_control &= !host_power::HIGH_SPEED;
         }
-        self.write_host_control();
     }
 
     fn reset_lines(&mut self) -> Result<(), HostError> {

@@ -23,7 +23,8 @@ mod image {
     use drivers::dma::Caches;
     use drivers::mmio::Mmio;
     use drivers::sd::adma::{DmaMap, Table};
-    use drivers::sd::host::Transfer;
+    use drivers::sd::base_clock::Question;
+    use drivers::sd::host::{Notice, Transfer};
     use drivers::sd::registers::Block;
     use drivers::sd::{SdCard, Sdhci, sdhci};
 
@@ -116,7 +117,11 @@ mod image {
             Some(addr)
         }
 
-        fn base_clock_hz(&mut self) -> Option<u32> {
+        fn power_controller(&mut self) {}
+
+        fn tell(&mut self, _: Notice) {}
+
+        fn base_clock_hz(&mut self, _: Question) -> Option<u32> {
             None
         }
     }

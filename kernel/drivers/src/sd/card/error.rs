@@ -1,6 +1,7 @@
 //! Why a card cannot be used.
 
 use crate::sd::host::HostError;
+use crate::sd::retry::Cause;
 
 /// Why a card cannot be used, or a read failed.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
@@ -48,6 +49,9 @@ pub enum CardError {
         /// The last failure.
         cause: Failure,
     },
+    /// The card that came back after a failure is another one.
+    #[error("the SD card was exchanged while it was read: try again")]
+    Exchanged,
     /// A read beyond the end of the card.
     #[error("SD card block {block} is beyond the card's end ({n_blocks} blocks)")]
     OutOfRange {
@@ -64,10 +68,24 @@ pub enum Failure {
     /// The controller.
     #[error(transparent)]
     Host(#[from] HostError),
+    /// A block that came in by DMA is not what the data port gives.
+    #[error("DMA brought in something else than the data port")]
+    Mismatch,
     /// The card, in the R1 status of the read command.
     #[error("the card reports {status:#010x}")]
     Card {
         /// R1 card status.
         status: u32,
     },
+}
+
+impl Failure {
+    /// What it points at.
+    pub(super) fn cause(&self) -> Cause {
+        match self {
+            Self::Host(HostError::CommandCorrupt { .. } | HostError::DataCorrupt { .. })
+            | Self::Card { .. } => Cause::Signal,
+            Self::Host(_) | Self::Mismatch => Cause::Transport,
+        }
+    }
 }

@@ -4,20 +4,28 @@
 //! §4.3.10 (switch function).
 
 use super::{CardError, DEFAULT_SPEED_HZ, HIGH_SPEED_HZ, SdCard};
+use crate::sd::divider::LOWEST_HZ;
 use crate::sd::host::SdHost;
 use crate::sd::identity::{Cid, Csd, Scr, SwitchStatus};
 use crate::sd::protocol::{Addressing, BLOCK_BYTES, CardStatus, Command, IF_COND, Ocr, Response};
 
 /// Between two ACMD41; cards need about 30 of them.
 const POWER_UP_PERIOD_US: u64 = 10_000;
+/// Slow cards miss what comes right after CMD0; Linux waits as long.
+const IDLE_SETTLE_US: u64 = 1_000;
+/// From CMD7 to the transfer state.
+const SELECT_LIMIT_US: u64 = 1_000_000;
+/// Attempts at each step that a card can be used without.
+const TRIES_PER_STEP: usize = 3;
 /// A card may take a second to power up (§4.2.3); slow ones are given two.
 const POWER_UP_LIMIT_US: u64 = 2_000_000;
 
 impl<H: SdHost> SdCard<H> {
-    /// From power to a selected card at the default speed.
+    /// From power to a selected card, at the identification clock.
     pub(super) fn identify(&mut self) -> Result<Csd, CardError> {
         self.host.reset()?;
         self.host.command(Command::go_idle())?;
+        self.host.wait_us(IDLE_SETTLE_US);
         let version_2 = self.send_if_cond()?;
         let ocr = self.power_up(version_2)?;
         self.addressing = ocr.addressing();
@@ -33,15 +41,33 @@ impl<H: SdHost> SdCard<H> {
             Addressing::Blocks => csd.n_blocks.min(1 << 32),
         };
 
-        self.clock_hz = self.host.set_clock_hz(DEFAULT_SPEED_HZ)?;
-        let response = self.host.command(Command::select(self.rca))?;
-        if CardStatus(response.short).locked() {
-            return Err(CardError::Locked);
-        }
+        self.select()?;
         if self.addressing == Addressing::Bytes {
             self.send(Command::set_block_len(BLOCK_BYTES as u32))?;
         }
         Ok(csd)
+    }
+
+    /// CMD7, then CMD13 until the card is in the transfer state.
+    fn select(&mut self) -> Result<(), CardError> {
+        let command = Command::select(self.rca);
+        let response = self.host.command(command)?;
+        accept(command, response)?;
+        if CardStatus(response.short).locked() {
+            return Err(CardError::Locked);
+        }
+        let start = self.host.now_us();
+        loop {
+            let status = self.host.command(Command::send_status(self.rca))?.short;
+            if CardStatus(status).ready_for_transfer() {
+                return Ok(());
+            }
+            if self.host.now_us().wrapping_sub(start) > SELECT_LIMIT_US {
+                let index = command.index;
+                return Err(CardError::Refused { index, status });
+            }
+            self.host.wait_us(1000);
+        }
     }
 
     /// CMD8: true for cards of version 2.00 and later, false for the silent older ones.
@@ -84,26 +110,59 @@ impl<H: SdHost> SdCard<H> {
         }
     }
 
-    /// Four lines and high speed, as far as the card has them.
+    /// Four lines and high speed, as far as the card has them and its answers get through.
+    ///
+    /// All of it at the identification clock, which changes once, at the end: ACMD51 at 25 MHz is
+    /// where cards are known to fail on this board. What fails costs speed, not the card.
     pub(super) fn speed_up(&mut self, csd: &Csd) -> Result<(), CardError> {
+        let scr = self.attempt(Self::read_scr)?;
+        // Block addresses came with version 2.00, and four lines long before that.
+        let is_recent = self.addressing == Addressing::Blocks;
+        let has_four_lines = self.modes.four_lines && scr.map_or(is_recent, |scr| scr.four_lines);
+        // CMD6 came with version 1.10.
+        let has_switch =
+            self.modes.high_speed && csd.has_switch() && scr.map_or(is_recent, |scr| scr.spec >= 1);
+
+        self.four_lines = has_four_lines && self.attempt(Self::widen)?.is_some();
+        let switched = has_switch && self.attempt(Self::switch_to_high_speed)? == Some(true);
+        self.host.set_high_speed(switched);
+        self.high_speed = switched;
+        let max_hz = if switched {
+            // The card changes its timing within 8 clocks of the status' end bit.
+            self.host.wait_us(8 * 1_000_000 / u64::from(LOWEST_HZ));
+            HIGH_SPEED_HZ
+        } else {
+            DEFAULT_SPEED_HZ
+        };
+        self.clock_hz = self.host.set_clock_hz(max_hz)?;
+        Ok(())
+    }
+
+    /// A step that the card can be used without: nothing after three failures that left the card usable.
+    fn attempt<T>(
+        &mut self,
+        step: impl Fn(&mut Self) -> Result<T, CardError>,
+    ) -> Result<Option<T>, CardError> {
+        for _ in 0..TRIES_PER_STEP {
+            match step(self) {
+                Ok(done) => return Ok(Some(done)),
+                Err(_) => self.recover()?,
+            }
+        }
+        Ok(None)
+    }
+
+    fn read_scr(&mut self) -> Result<Scr, CardError> {
         let mut scr = [0; Scr::BYTES];
         self.send(Command::app(self.rca))?;
         self.read_register(Command::send_scr(), &mut scr)?;
-        let scr = Scr::parse(&scr);
-        if scr.four_lines {
-            self.send(Command::app(self.rca))?;
-            self.send(Command::set_bus_width_4())?;
-            self.host.set_four_lines();
-            self.four_lines = true;
-        }
-        // CMD6 came with version 1.10.
-        if scr.spec >= 1 && csd.has_switch() && self.switch_to_high_speed()? {
-            // The card changes its timing within 8 clocks of the status' end bit.
-            self.host.wait_us(10);
-            self.host.set_high_speed(true);
-            self.high_speed = true;
-            self.clock_hz = self.host.set_clock_hz(HIGH_SPEED_HZ)?;
-        }
+        Ok(Scr::parse(&scr))
+    }
+
+    fn widen(&mut self) -> Result<(), CardError> {
+        self.send(Command::app(self.rca))?;
+        self.send(Command::set_bus_width_4())?;
+        self.host.set_four_lines();
         Ok(())
     }
 

@@ -3,6 +3,7 @@
 mod fake_host;
 mod reads;
 mod starts;
+mod storms;
 
 use super::{CardError, SdCard};
 use fake_host::FakeHost;

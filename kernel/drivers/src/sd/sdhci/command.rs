@@ -2,7 +2,7 @@
 
 use super::{Board, COMMAND_LIMIT_US, DATA_LIMIT_US, Sdhci};
 use crate::clock::Clock;
-use crate::sd::host::HostError;
+use crate::sd::host::{HostError, SdHost};
 use crate::sd::protocol::{Command, Response, ResponseKind};
 use crate::sd::registers::{Word, Words, interrupt, mode_command, present};
 
@@ -39,15 +39,57 @@ impl<W: Words, C: Clock, B: Board> Sdhci<W, C, B> {
                     .iter()
                     .fold(0, |acc, &w| acc << 32 | u128::from(self.words.read(w)));
                 Response {
-                    short: 0,
                     long: shifted << 8,
+                    ..Response::default()
                 }
             }
             _ => Response {
                 short: self.words.read(Word::Response0),
-                long: 0,
+                ..Response::default()
             },
         }
+    }
+
+    /// Adds what the card answered to the automatic CMD12.
+    pub(super) fn with_stop(&self, n_blocks: usize, response: Response) -> Response {
+        let stop = if n_blocks > 1 {
+            self.words.read(Word::Response3)
+        } else {
+            0
+        };
+        Response { stop, ..response }
+    }
+
+    /// Sets the size and number of the blocks of a read; returns the number.
+    pub(super) fn prepare_blocks(
+        &self,
+        block_bytes: usize,
+        len_bytes: usize,
+    ) -> Result<usize, HostError> {
+        let n_blocks = len_bytes / block_bytes;
+        assert!(
+            n_blocks * block_bytes == len_bytes && (1..=self.max_blocks()).contains(&n_blocks),
+            "one command reads whole blocks, as many as the count has bits for"
+        );
+        self.wait_idle(present::CMD_INHIBIT | present::DAT_INHIBIT)?;
+        self.write(
+            Word::BlockSizeCount,
+            (n_blocks as u32) << 16 | block_bytes as u32,
+        );
+        Ok(n_blocks)
+    }
+
+    /// The read that `prepare_blocks` has announced, by the data port.
+    pub(super) fn read_blocks_by_port(
+        &self,
+        command: Command,
+        block_bytes: usize,
+        buf: &mut [u8],
+    ) -> Result<Response, HostError> {
+        let n_blocks = buf.len() / block_bytes;
+        let response = self.start(command, read_mode(n_blocks))?;
+        self.read_port(command.index, block_bytes, buf)?;
+        Ok(self.with_stop(n_blocks, response))
     }
 
     /// Takes the blocks out of the data port.

@@ -3,3 +3,4 @@
 mod by_dma;
 mod by_port;
 mod fake_words;
+mod shadow;

@@ -5,7 +5,7 @@ use std::collections::VecDeque;
 
 use crate::clock::Clock;
 use crate::sd::adma::DmaMap;
-use crate::sd::host::{HostError, SdHost, Transfer};
+use crate::sd::host::{HostError, Notice, SdHost, Transfer};
 use crate::sd::protocol::{Command, Response, ResponseKind};
 
 /// What the host does with one read command of data blocks.
@@ -14,6 +14,8 @@ pub(super) enum Fault {
     None,
     Host(HostError),
     Status(u32),
+    /// The R1 of the automatic CMD12.
+    Stop(u32),
 }
 
 pub(super) struct FakeHost {
@@ -29,6 +31,20 @@ pub(super) struct FakeHost {
     pub(super) offers_high_speed: bool,
     pub(super) accepts_high_speed: bool,
     pub(super) locked: bool,
+    /// How often each of these commands fails, by its name in the log, before it works.
+    pub(super) refusals: Vec<(&'static str, usize)>,
+    /// The card is silent until its power has been cycled this often.
+    pub(super) wedged: usize,
+    /// The card has forgotten its address until it is identified again.
+    pub(super) has_reset_itself: bool,
+    /// What a failing read takes.
+    pub(super) fault_us: u64,
+    pub(super) serial: u128,
+    /// How long after CMD0 the card is deaf.
+    pub(super) needs_us: u64,
+    idle_since_us: u64,
+    /// This block comes in wrongly by DMA.
+    pub(super) bent_block: Option<u32>,
     /// One entry per data read; afterwards all succeed.
     pub(super) faults: VecDeque<Fault>,
     /// Card states that CMD13 reports, then `Transfer` for ever.
@@ -59,6 +75,14 @@ impl FakeHost {
             offers_high_speed: true,
             accepts_high_speed: true,
             locked: false,
+            refusals: Vec::new(),
+            wedged: 0,
+            has_reset_itself: false,
+            fault_us: 0,
+            serial: 0,
+            needs_us: 0,
+            idle_since_us: 0,
+            bent_block: None,
             faults: VecDeque::new(),
             states: VecDeque::new(),
             transfer: Transfer::Pio,
@@ -81,12 +105,29 @@ impl FakeHost {
     fn answer(&mut self, command: Command) -> Result<Response, HostError> {
         let index = command.index;
         let silence = Err(HostError::CommandTimeout { index });
+        let name = self.log.last().cloned().unwrap_or_default();
+        let refusal = |(part, left): &&mut (&str, usize)| name.starts_with(*part) && *left > 0;
+        if let Some((_, left)) = self.refusals.iter_mut().find(refusal) {
+            *left -= 1;
+            self.app = false;
+            return Err(HostError::DataTimeout { index });
+        }
         let app = std::mem::take(&mut self.app);
-        let short = |short| Ok(Response { short, long: 0 });
+        let short = |short| {
+            Ok(Response {
+                short,
+                ..Response::default()
+            })
+        };
         if index == 0 {
+            self.idle_since_us = self.time_us.get();
             return Ok(Response::default());
         }
-        if !self.present {
+        self.has_reset_itself &= index != 3;
+        let selected = command.argument >> 16 == 0xB368 || matches!(index, 17 | 18);
+        let is_forgotten = self.has_reset_itself && selected;
+        let is_early = self.time_us.get() < self.idle_since_us + self.needs_us;
+        if is_early || !self.present || self.wedged > 0 || is_forgotten {
             return silence;
         }
         match (app, index) {
@@ -106,13 +147,13 @@ impl FakeHost {
                 short(1 << 31 | ccs | self.ocr_voltages)
             }
             (_, 2) => Ok(Response {
-                short: 0,
-                long: 0x0353_4453_5533_3247_8012_3456_7801_5700,
+                long: 0x0353_4453_5533_3247_8012_3456_7801_5700 + (self.serial << 24),
+                ..Response::default()
             }),
             (_, 3) => short(0xB368_0500),
             (_, 9) => Ok(Response {
-                short: 0,
                 long: self.csd,
+                ..Response::default()
             }),
             (_, 7) => short(if self.locked { 1 << 25 | 0x700 } else { 0x700 }),
             (_, 13) => short(self.states.pop_front().unwrap_or(TRAN)),
@@ -142,6 +183,11 @@ impl SdHost for FakeHost {
     fn reset(&mut self) -> Result<(), HostError> {
         self.log.push("reset".into());
         Ok(())
+    }
+
+    fn cycle_power(&mut self) {
+        self.log.push("power cycle".into());
+        self.wedged = self.wedged.saturating_sub(1);
     }
 
     fn command(&mut self, command: Command) -> Result<Response, HostError> {
@@ -186,19 +232,45 @@ impl SdHost for FakeHost {
                         let unit = if self.high_capacity { 1 } else { 512 };
                         assert_eq!(command.argument % unit, 0);
                         for (i, block) in buf.chunks_mut(512).enumerate() {
-                            block.fill((command.argument / unit + i as u32) as u8);
+                            let number = command.argument / unit + i as u32;
+                            block.fill(number as u8);
+                            if self.transfer == Transfer::Adma2 && self.bent_block == Some(number) {
+                                block.fill(!number as u8);
+                            }
                         }
                     }
                     Fault::Host(error) => {
+                        self.time_us.set(self.time_us.get() + self.fault_us);
                         buf.fill(0xEE);
                         return Err(error);
                     }
                     Fault::Status(status) => response.short = status,
+                    Fault::Stop(status) => {
+                        buf.fill(0xEE);
+                        response.stop = status;
+                    }
                 }
             }
             other => panic!("CMD{other} has no data"),
         }
         Ok(response)
+    }
+
+    fn read_by_port(
+        &mut self,
+        command: Command,
+        block_bytes: usize,
+        buf: &mut [u8],
+    ) -> Result<Response, HostError> {
+        self.log.push("  by port".into());
+        let transfer = std::mem::replace(&mut self.transfer, Transfer::Pio);
+        let result = self.read(command, block_bytes, buf);
+        self.transfer = transfer;
+        result
+    }
+
+    fn tell(&mut self, notice: Notice) {
+        self.log.push(notice.to_string());
     }
 
     fn set_clock_hz(&mut self, max_hz: u32) -> Result<u32, HostError> {

@@ -3,7 +3,8 @@
 use super::fake_host::{FakeHost, Fault, TRAN};
 use super::{init, read};
 use crate::sd::adma::DmaMap;
-use crate::sd::card::{CardError, Counters, DEFAULT_SPEED_HZ, Failure, PIECE_BLOCKS};
+use crate::sd::card::reads::PIECE_BLOCKS;
+use crate::sd::card::{CardError, Counters, DEFAULT_SPEED_HZ, Failure};
 use crate::sd::host::{HostError, Transfer};
 
 #[test]
@@ -132,6 +133,108 @@ fn after_dma_comes_pio() {
     assert_eq!(card.transfer(), Transfer::Pio);
 }
 
+fn with_dma() -> FakeHost {
+    let mut host = FakeHost::sdhc();
+    host.transfer = Transfer::Adma2;
+    (host.map, host.map_in_use) = (Some(DmaMap::Identity), Some(DmaMap::Identity));
+    host
+}
+
+#[test]
+fn crc_errors_slow_the_clock_and_leave_dma() {
+    let mut card = init(with_dma());
+    card.host.faults = [CRC; 3].into();
+    let (_, log) = read(&mut card, 5, 2);
+    assert!(log.contains(&"clock 25000000".to_string()));
+    assert_eq!(card.transfer(), Transfer::Adma2);
+    // The card stays slow when it is started again.
+    card.host.has_reset_itself = true;
+    card.host.faults = [CRC].into();
+    read(&mut card, 5, 2);
+    assert_eq!(card.clock_hz(), DEFAULT_SPEED_HZ);
+}
+
+#[test]
+fn a_block_that_dma_brought_in_wrongly_is_found_and_dma_given_up() {
+    let n = 64;
+    let mut card = init(with_dma());
+    let (_, log) = read(&mut card, 0, n);
+    let samples = log.iter().filter(|l| l.contains("by port")).count();
+    assert_eq!(samples, 1);
+    // Whichever block is chosen, it is wrong.
+    let mut found = 0;
+    for bent in 0..n as u32 {
+        let mut card = init(with_dma());
+        card.host.time_us.set(u64::from(bent) << 20);
+        card.host.bent_block = Some(bent);
+        let (mut buf, told) = (vec![0; n * 512], "the SD card is read without DMA");
+        card.host.log.clear();
+        card.read_blocks(0, &mut buf).unwrap();
+        found += usize::from(card.counters().retries > 0);
+        assert_eq!(
+            card.host.log.iter().any(|l| l.starts_with(told)),
+            card.transfer() == Transfer::Pio
+        );
+    }
+    assert!(found > 0, "chance never chose the block in {n} cards");
+    // Two in one piece of 4 MiB.
+    let mut card = init(with_dma());
+    let (_, log) = read(&mut card, 0, PIECE_BLOCKS);
+    let samples = log.iter().filter(|l| l.contains("by port")).count();
+    assert_eq!(samples, 2);
+}
+
+#[test]
+fn one_bad_read_does_not_cost_dma() {
+    let mut card = init(FakeHost::sdhc());
+    card.host.map = Some(DmaMap::Identity);
+    card.host.faults = [Fault::None, Fault::Host(HostError::Dma { status: 1 })].into();
+    let (mut by_pio, mut by_dma) = ([0; 1024], [0; 1024]);
+    let maps = [DmaMap::Identity];
+    let adopted = card.adopt_dma(&maps, &mut by_pio, &mut by_dma);
+    assert_eq!(adopted, Ok(Some(DmaMap::Identity)));
+    // Two do, and it is said.
+    card.host.log.clear();
+    let fault = Fault::Host(HostError::Dma { status: 1 });
+    card.host.faults = [Fault::None, fault, fault].into();
+    let adopted = card.adopt_dma(&maps, &mut by_pio, &mut by_dma);
+    assert_eq!(adopted, Ok(None));
+    let told = "the SD card is read without DMA: loading takes longer".to_string();
+    assert_eq!(card.host.log.last(), Some(&told));
+}
+
+#[test]
+fn a_card_that_stays_silent_is_given_up_in_time_and_not_in_silence() {
+    let mut card = init(with_dma());
+    card.host.fault_us = 3_000_000;
+    card.host.faults = vec![Fault::Host(HostError::DataTimeout { index: 18 }); 99].into();
+    card.host.log.clear();
+    let start = card.host.time_us.get();
+    let error = card.read_blocks(5, &mut [0; 1024]).unwrap_err();
+    assert!(matches!(error, CardError::Unreadable { block: 5, .. }));
+    let took_us = card.host.time_us.get() - start;
+    assert!((8_000_000..12_000_000).contains(&took_us), "{took_us}");
+    let told = "the SD card is slow to answer at block 5: still trying";
+    assert_eq!(card.host.log.iter().filter(|l| *l == told).count(), 1);
+}
+
+#[test]
+fn a_card_that_reset_itself_is_started_again_if_it_is_the_same() {
+    let mut card = init(with_dma());
+    card.host.has_reset_itself = true;
+    let (blocks, log) = read(&mut card, 5, 2);
+    assert_eq!(blocks, [5, 6]);
+    assert!(log.contains(&"power cycle".to_string()));
+    assert_eq!((card.n_data_lines(), card.high_speed()), (4, true));
+    assert_eq!(card.transfer(), Transfer::Adma2);
+    assert_eq!(card.counters().retries, 1);
+
+    card.host.has_reset_itself = true;
+    card.host.serial = 1;
+    let error = card.read_blocks(5, &mut [0; 1024]).unwrap_err();
+    assert_eq!(error, CardError::Exchanged);
+}
+
 #[test]
 fn dma_is_adopted_only_where_it_brings_in_what_pio_does() {
     use DmaMap::{Alias, Identity};
@@ -189,6 +292,21 @@ fn a_block_that_stays_bad_is_named() {
         error.to_string(),
         "SD card block 6 cannot be read: the card reports 0x00200900: re-insert the card or use another"
     );
+}
+
+#[test]
+fn an_error_that_only_the_stop_reports_is_one() {
+    let mut card = init(FakeHost::sdhc());
+    let ecc_failed = TRAN | 1 << 21;
+    card.host.faults = [Fault::Stop(ecc_failed)].into();
+    let (blocks, log) = read(&mut card, 5, 2);
+    assert_eq!(blocks, [5, 6]);
+    assert_eq!(log.iter().filter(|l| *l == "18 5").count(), 2);
+    // The card's end is none.
+    let end = card.n_blocks() - 2;
+    card.host.faults = [Fault::Stop(TRAN | 1 << 31)].into();
+    card.read_blocks(end, &mut [0; 1024]).unwrap();
+    assert_eq!(card.counters().retries, 1);
 }
 
 #[test]

@@ -2,7 +2,8 @@
 
 use super::fake_host::FakeHost;
 use super::{init, init_error, read};
-use crate::sd::card::{CardError, DEFAULT_SPEED_HZ, HIGH_SPEED_HZ};
+use crate::sd::adma::DmaMap;
+use crate::sd::card::{CardError, DEFAULT_SPEED_HZ, HIGH_SPEED_HZ, Modes, SdCard};
 use crate::sd::host::HostError;
 use crate::sd::protocol::Addressing;
 
@@ -18,8 +19,8 @@ fn high_capacity_card_comes_up_in_high_speed() {
         "2 0",
         "3 0",
         "9 b3680000",
-        "clock 25000000",
         "7 b3680000",
+        "13 b3680000",
         "55 b3680000",
         "A51 0",
         "55 b3680000",
@@ -99,6 +100,106 @@ fn high_speed_needs_the_offer_and_the_confirmation() {
     let card = init(host);
     assert!(!card.high_speed() && card.host.log.contains(&"6 80fffff1".to_string()));
     assert_eq!(card.clock_hz(), DEFAULT_SPEED_HZ);
+}
+
+#[test]
+fn what_fails_on_the_way_to_full_speed_is_tried_three_times_and_then_done_without() {
+    let with = |refusals: &[(&'static str, usize)], mut host: FakeHost| {
+        host.refusals = refusals.to_vec();
+        let card = init(host);
+        (card.n_data_lines(), card.clock_hz())
+    };
+    let (full, slow) = (HIGH_SPEED_HZ, DEFAULT_SPEED_HZ);
+    for n in 1..=2 {
+        for name in ["A51", "A6", "6 fffff0", "6 80fffff1"] {
+            assert_eq!(with(&[(name, n)], FakeHost::sdhc()), (4, full), "{name}");
+        }
+    }
+    // Version 2.00 is known without the SCR; a byte-addressed card may be anything.
+    assert_eq!(with(&[("A51", 3)], FakeHost::sdhc()), (4, full));
+    assert_eq!(with(&[("A51", 3)], FakeHost::sdsc()), (1, slow));
+    assert_eq!(with(&[("A6", 3)], FakeHost::sdhc()), (1, full));
+    assert_eq!(with(&[("6 fffff0", 3)], FakeHost::sdhc()), (4, slow));
+    let all = [("A51", 99), ("A6", 99), ("6 ", 99)];
+    assert_eq!(with(&all, FakeHost::sdhc()), (1, slow));
+}
+
+#[test]
+fn the_clock_leaves_identification_at_the_very_end() {
+    for offers_high_speed in [false, true] {
+        let mut host = FakeHost::sdhc();
+        host.offers_high_speed = offers_high_speed;
+        let log = init(host).host.log;
+        assert!(log.last().unwrap().starts_with("clock"), "{log:?}");
+        assert_eq!(log.iter().filter(|l| l.starts_with("clock")).count(), 1);
+    }
+}
+
+#[test]
+fn a_selected_card_is_awaited_with_cmd13() {
+    let mut host = FakeHost::sdhc();
+    host.states = [0x700, 0xE00].into();
+    let log = init(host).host.log;
+    assert_eq!(log.iter().filter(|l| l.starts_with("13")).count(), 3);
+    let mut host = FakeHost::sdhc();
+    host.states = vec![0x700; 10_000].into();
+    let (error, host) = init_error(host);
+    let status = 0x700;
+    assert_eq!(error, CardError::Refused { index: 7, status });
+    assert!((1_000_000..1_200_000).contains(&host.time_us.get()));
+}
+
+#[test]
+fn modes_leave_out_what_they_are_asked_to() {
+    let start = |modes| {
+        let mut host = FakeHost::sdhc();
+        host.map = Some(DmaMap::Identity);
+        let mut card = SdCard::init_patiently(host, modes)
+            .map_err(|(error, _)| error)
+            .unwrap();
+        let mut bytes = [[0; 512]; 2];
+        let [by_pio, by_dma] = &mut bytes;
+        let map = card.adopt_dma(&[DmaMap::Identity], by_pio, by_dma).unwrap();
+        (card.n_data_lines(), card.clock_hz(), map.is_some())
+    };
+    let all = Modes::default();
+    let high_speed = false;
+    assert_eq!(
+        start(Modes { high_speed, ..all }),
+        (4, DEFAULT_SPEED_HZ, true)
+    );
+    let four_lines = false;
+    assert_eq!(start(Modes { four_lines, ..all }), (1, HIGH_SPEED_HZ, true));
+    let dma = false;
+    assert_eq!(start(Modes { dma, ..all }), (4, HIGH_SPEED_HZ, false));
+}
+
+#[test]
+fn a_card_has_a_millisecond_after_cmd0() {
+    let mut host = FakeHost::sdhc();
+    host.needs_us = 1_000;
+    init(host);
+}
+
+#[test]
+fn a_silent_card_gets_its_power_cycled_twice() {
+    for wedged in 0..=2 {
+        let mut host = FakeHost::sdhc();
+        host.wedged = wedged;
+        let card = SdCard::init_patiently(host, Modes::default()).map_err(|(error, _)| error);
+        let host = card.unwrap().release();
+        let cycles = host.log.iter().filter(|l| *l == "power cycle");
+        assert_eq!(cycles.count(), wedged);
+        assert!(host.time_us.get() >= 100_000 * wedged as u64);
+    }
+    let mut host = FakeHost::sdhc();
+    host.wedged = 3;
+    let (error, host) = SdCard::init_patiently(host, Modes::default())
+        .map(|_| ())
+        .unwrap_err();
+    assert_eq!(error, CardError::NoCard);
+    let resets = host.log.iter().filter(|l| *l == "reset");
+    assert_eq!(resets.count(), 3);
 }
 
 #[test]

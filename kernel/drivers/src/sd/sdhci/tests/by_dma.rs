@@ -2,7 +2,7 @@
 
 use super::fake_words::{FakeSdhci, FakeWords, Outcome, log, ready};
 use crate::sd::adma::{self, DmaMap, Table};
-use crate::sd::host::{HostError, SdHost, Transfer};
+use crate::sd::host::{HostError, Notice, SdHost, Transfer};
 use crate::sd::protocol::Command;
 use crate::sd::registers::{Word, capabilities};
 use crate::sd::sdhci::Board;
@@ -31,6 +31,21 @@ fn dma_needs_the_engine() {
         (Transfer::Pio, 65_535)
     );
     assert_eq!(log(&words), []);
+}
+
+#[test]
+fn the_data_port_is_at_hand_while_dma_is_in_use() {
+    let words = FakeWords::new();
+    let mut host = with_dma(&words, DmaMap::Identity);
+    let mut buf = Box::new(Lines([0; 2048]));
+    words.outcomes.replace([Outcome::Blocks(1)].into());
+    host.read_by_port(Command::read_single(7), 512, &mut buf.0[..512])
+        .unwrap();
+    assert_eq!(buf.0[..4], [4, 5, 6, 7]);
+    assert!(log(&words).contains(&(Word::ModeCommand, 0x113A_0010)));
+    assert_eq!(host.board.cleaned.take(), []);
+    host.tell(Notice::WithoutDma);
+    assert_eq!(host.board.told, [Notice::WithoutDma]);
 }
 
 #[test]

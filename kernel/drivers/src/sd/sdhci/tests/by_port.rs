@@ -1,6 +1,7 @@
 //! Start, commands, errors and data by the data port.
 
 use super::fake_words::{CAPS_BOARD, FakeWords, Outcome, board, log, ready, table};
+use crate::sd::base_clock::BaseClock;
 use crate::sd::host::{HostError, SdHost};
 use crate::sd::protocol::Command;
 use crate::sd::registers::{Word, capabilities};
@@ -13,6 +14,7 @@ fn reset_powers_the_bus_and_starts_the_identification_clock() {
     let mut host = Sdhci::on(&words, &words, board(Some(100_000_000)), table());
     host.reset().unwrap();
     assert_eq!(host.board.expander, [(132, false), (134, true)]);
+    assert_eq!(host.board.n_powered, 1);
     assert_eq!(
         log(&words),
         [
@@ -23,6 +25,7 @@ fn reset_powers_the_bus_and_starts_the_identification_clock() {
             (Word::IntEnable, 0x03FF_0023),
             (Word::IntStatus, 0xFFFF_FFFF),
             (Word::ClockReset, 0x0000_0000),
+            (Word::HostPower, 0x0000_0F00),
             (Word::ClockReset, 0x000E_7D01),
             (Word::ClockReset, 0x000E_7D05),
         ]
@@ -32,9 +35,11 @@ fn reset_powers_the_bus_and_starts_the_identification_clock() {
         io_3v3: true,
         card_power: true,
     };
-    assert_eq!((host.rails(), host.base_clock_hz()), (rails, 100_000_000));
-    // Rail 5 ms, bus power 2 ms, clock 1 ms, and 20 us after each of nine writes.
-    assert!(words.time_us.get() >= 5_000 + 2_000 + 1_000 + 9 * 20);
+    assert_eq!(host.rails(), rails);
+    assert_eq!(host.base_clock().to_string(), "100 MHz (measured)");
+    // Rail 5 ms, bus power 10 ms, clock 1 and 10 ms, and 20 us after each of ten writes.
+    let settled = words.time_us.get();
+    assert!(settled >= 5_000 + 10_000 + 11_000 + 10 * 20, "{settled}");
 }
 
 #[test]
@@ -44,10 +49,17 @@ fn an_expander_that_does_not_answer_stops_nothing() {
     silent.answers = false;
     let mut host = Sdhci::on(&words, &words, silent, table());
     host.reset().unwrap();
+    // The rail may have switched all the same, and has its time.
+    let settled = words.time_us.get();
+    assert!(settled >= 5_000 + 10_000 + 11_000 + 10 * 20, "{settled}");
     assert_eq!(host.rails(), Rails::default());
-    // Without the mailbox's answer the highest base clock is assumed: 250 MHz / 626.
-    assert_eq!(host.base_clock_hz(), 250_000_000);
-    assert_eq!(log(&words).last(), Some(&(Word::ClockReset, 0x000E_3945)));
+    // Without the mailbox's answer a base clock is assumed: 200 MHz / 500.
+    assert_eq!(host.base_clock(), BaseClock::ASSUMED);
+    assert_eq!(log(&words).last(), Some(&(Word::ClockReset, 0x000E_FA05)));
+    // It may be half of that: writes are as far apart as that needs.
+    let before = words.time_us.get();
+    host.write(Word::Argument, 0);
+    assert_eq!(words.time_us.get() - before, 20);
 }
 
 #[test]
@@ -61,7 +73,7 @@ fn writes_at_the_identification_clock_are_four_clocks_apart() {
     host.set_clock_hz(25_000_000).unwrap();
     let before = words.time_us.get();
     host.write(Word::Argument, 0);
-    assert_eq!(words.time_us.get(), before);
+    assert_eq!(words.time_us.get() - before, 1);
 }
 
 #[test]
@@ -73,11 +85,12 @@ fn clock_words() {
         log(&words),
         [
             (Word::ClockReset, 0x000E_0203),
+            (Word::HostPower, 0x0000_0F00),
             (Word::ClockReset, 0x000E_0101),
             (Word::ClockReset, 0x000E_0105),
         ]
     );
-    host.base_hz = 2_000_000_000;
+    host.base_clock.hz = 2_000_000_000;
     let error = HostError::BaseClock {
         base_hz: 2_000_000_000,
     };
@@ -105,15 +118,44 @@ fn host_control_words_keep_the_power_on() {
     let mut host = ready(&words);
     host.set_four_lines();
     host.set_high_speed(true);
+    assert_eq!(log(&words), [(Word::HostPower, 0x0F02)]);
+    // The timing changes while the card clock stands still.
+    host.set_clock_hz(50_000_000).unwrap();
+    assert_eq!(
+        log(&words)[..3],
+        [
+            (Word::ClockReset, 0x000E_0203),
+            (Word::HostPower, 0x0F06),
+            (Word::ClockReset, 0x000E_0101),
+        ]
+    );
     host.set_high_speed(false);
+    host.set_clock_hz(25_000_000).unwrap();
+    assert!(log(&words).contains(&(Word::HostPower, 0x0F02)));
+}
+
+#[test]
+fn a_power_cycle_takes_bus_clock_and_card_power_away() {
+    let words = FakeWords::new();
+    let mut host = ready(&words);
+    host.set_four_lines();
+    host.board.expander.clear();
+    log(&words);
+    let start = words.time_us.get();
+    host.cycle_power();
+    let expander = [(134, false), (132, false), (134, true)];
+    assert_eq!(host.board.expander, expander);
     assert_eq!(
         log(&words),
         [
-            (Word::HostPower, 0x0F02),
-            (Word::HostPower, 0x0F06),
+            (Word::HostPower, 0x0002),
+            (Word::ClockReset, 0x000E_0203),
             (Word::HostPower, 0x0F02),
         ]
     );
+    assert!(words.time_us.get() - start >= 70_000);
+    host.reset().unwrap();
+    assert!(log(&words).contains(&(Word::HostPower, 0x0F00)));
 }
 
 #[test]
@@ -122,7 +164,7 @@ fn command_words() {
     assert_eq!(word(Command::go_idle()), 0x0000_0000);
     assert_eq!(word(Command::all_send_cid()), 0x0209_0000);
     assert_eq!(word(Command::send_relative_addr()), 0x031A_0000);
-    assert_eq!(word(Command::select(1)), 0x071B_0000);
+    assert_eq!(word(Command::select(1)), 0x071A_0000);
     assert_eq!(word(Command::send_if_cond()), 0x081A_0000);
     assert_eq!(word(Command::send_op_cond(true)), 0x2902_0000);
     assert_eq!(word(Command::stop_transmission()), 0x0CDB_0000);
@@ -161,17 +203,51 @@ fn long_answers_get_their_bit_numbers_back() {
 fn busy_is_awaited_and_ends_in_time() {
     let words = FakeWords::new();
     let mut host = ready(&words);
+    let stop = Command::stop_transmission();
+    let busy = 2;
+    words.present.set(busy);
     words.outcomes.replace([Outcome::Status(3)].into());
-    host.command(Command::select(1)).unwrap();
+    host.command(stop).unwrap();
     assert_eq!(
         log(&words)[3..],
         [(Word::IntStatus, 1), (Word::IntStatus, 2)]
     );
     words.outcomes.replace([Outcome::Status(1)].into());
     let start = words.time_us.get();
-    let error = HostError::DataTimeout { index: 7 };
-    assert_eq!(host.command(Command::select(1)), Err(error));
-    assert!(words.time_us.get() - start > 1_000_000);
+    let error = HostError::DataTimeout { index: 12 };
+    assert_eq!(host.command(stop), Err(error));
+    assert!(words.time_us.get() - start >= 1_000_000);
+    // The controller does not tell, but the line is free.
+    words.present.set(0);
+    words.outcomes.replace([Outcome::Status(1)].into());
+    host.command(stop).unwrap();
+}
+
+#[test]
+fn a_time_out_that_came_with_the_completion_is_none() {
+    let words = FakeWords::new();
+    let mut host = ready(&words);
+    words.present.set(2);
+    let late = Outcome::Late;
+    words.outcomes.replace([late].into());
+    host.command(Command::stop_transmission()).unwrap();
+    assert_eq!(words.status.get(), 0, "cleared");
+    // A second error is one.
+    words.outcomes.replace([Outcome::LateAnd(1 << 21)].into());
+    let error = host.command(Command::stop_transmission()).unwrap_err();
+    assert!(matches!(error, HostError::DataCorrupt { .. }));
+}
+
+#[test]
+fn the_answer_to_the_automatic_stop_is_handed_over() {
+    let words = FakeWords::new();
+    let mut host = ready(&words);
+    words.outcomes.replace([Outcome::Blocks(2)].into());
+    let response = host.read(Command::read_multiple(7), 512, &mut [0; 1024]);
+    assert_eq!(response.unwrap().stop, 0x0003_5344);
+    words.outcomes.replace([Outcome::Blocks(1)].into());
+    let response = host.read(Command::read_single(7), 512, &mut [0; 512]);
+    assert_eq!(response.unwrap().stop, 0);
 }
 
 #[test]
@@ -270,7 +346,6 @@ fn silence_and_busy_lines_end_in_time() {
     let busy = HostError::LinesBusy {
         present: 0x01FF_0002,
     };
-    assert_eq!(host.command(Command::select(1)), Err(busy));
     assert_eq!(
         host.read(Command::read_single(0), 512, &mut [0; 512]),
         Err(busy)

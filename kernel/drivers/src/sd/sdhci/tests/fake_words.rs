@@ -6,7 +6,8 @@ use std::collections::VecDeque;
 use crate::clock::Clock;
 use crate::dma::Caches;
 use crate::sd::adma::Table;
-use crate::sd::host::SdHost;
+use crate::sd::base_clock::Question;
+use crate::sd::host::{Notice, SdHost};
 use crate::sd::registers::{Word, Words, interrupt};
 use crate::sd::sdhci::{Board, Sdhci};
 
@@ -17,6 +18,10 @@ pub(super) const CAPS_BOARD: u32 = 0x45EE_6432;
 pub(super) enum Outcome {
     /// Interrupt status that appears.
     Status(u32),
+    /// Command complete; then, when that has been seen, a time-out of data with the completion.
+    Late,
+    /// As `Late`, with these bits more.
+    LateAnd(u32),
     /// Command complete, then this many blocks of data, then transfer complete.
     Blocks(u32),
 }
@@ -27,6 +32,8 @@ pub(super) struct FakeWords {
     pub(super) log: RefCell<Vec<(Word, u32)>>,
     pub(super) status: Cell<u32>,
     pub(super) present: Cell<u32>,
+    /// Status that appears when the one before is cleared.
+    after: Cell<u32>,
     pub(super) clock: Cell<u32>,
     pub(super) mode: Cell<u32>,
     pub(super) capabilities: u32,
@@ -44,6 +51,7 @@ impl FakeWords {
             log: RefCell::default(),
             status: Cell::new(0),
             present: Cell::new(0),
+            after: Cell::new(0),
             clock: Cell::new(0),
             mode: Cell::new(0),
             capabilities: CAPS_BOARD,
@@ -53,6 +61,12 @@ impl FakeWords {
             words_left: Cell::new(0),
             words_per_block: Cell::new(0),
         }
+    }
+
+    fn complete_late(&self, more: u32) {
+        self.status.set(interrupt::COMMAND_COMPLETE);
+        let late = interrupt::TRANSFER_COMPLETE | interrupt::ERROR | interrupt::DATA_TIMEOUT;
+        self.after.set(late | more);
     }
 }
 
@@ -89,7 +103,10 @@ impl Words for &FakeWords {
     fn write(&self, word: Word, value: u32) {
         self.log.borrow_mut().push((word, value));
         match word {
-            Word::IntStatus => self.status.set(self.status.get() & !value),
+            Word::IntStatus => {
+                let after = self.after.take();
+                self.status.set(self.status.get() & !value | after);
+            }
             Word::BlockSizeCount => {
                 self.words_per_block.set((value & 0xFFF) / 4);
                 self.words_left.set((value & 0xFFF) / 4 * (value >> 16));
@@ -104,6 +121,8 @@ impl Words for &FakeWords {
                 match self.outcomes.borrow_mut().pop_front() {
                     None => self.status.set(interrupt::COMMAND_COMPLETE),
                     Some(Outcome::Status(status)) => self.status.set(status),
+                    Some(Outcome::Late) => self.complete_late(0),
+                    Some(Outcome::LateAnd(more)) => self.complete_late(more),
                     Some(Outcome::Blocks(n)) => {
                         assert_eq!(n * self.words_per_block.get(), self.words_left.get());
                         self.status
@@ -132,6 +151,9 @@ pub(super) struct FakeBoard {
     pub(super) answers: bool,
     pub(super) base_hz: Option<u32>,
     pub(super) expander: Vec<(u32, bool)>,
+    pub(super) told: Vec<Notice>,
+    pub(super) n_powered: usize,
+    n_questions: usize,
     /// The longest buffer that is one piece of physical memory.
     pub(super) piece_bytes: usize,
     /// The first address that is not below 4 GiB.
@@ -145,6 +167,12 @@ impl Caches for FakeBoard {
 }
 
 impl Board for FakeBoard {
+    fn power_controller(&mut self) {
+        let first = self.n_powered == 0;
+        assert!(!first || self.n_questions == 0, "power comes before clock");
+        self.n_powered += 1;
+    }
+
     fn set_expander_gpio(&mut self, gpio: u32, high: bool) -> bool {
         self.expander.push((gpio, high));
         self.answers
@@ -155,7 +183,12 @@ impl Board for FakeBoard {
         reaches.then_some(0x0100_0000 + addr % 0x1_0000)
     }
 
-    fn base_clock_hz(&mut self) -> Option<u32> {
+    fn tell(&mut self, notice: Notice) {
+        self.told.push(notice);
+    }
+
+    fn base_clock_hz(&mut self, _: Question) -> Option<u32> {
+        self.n_questions += 1;
         self.base_hz
     }
 }
@@ -168,6 +201,9 @@ pub(super) fn board(base_hz: Option<u32>) -> FakeBoard {
         answers: true,
         base_hz,
         expander: Vec::new(),
+        told: Vec::new(),
+        n_powered: 0,
+        n_questions: 0,
         piece_bytes: usize::MAX,
         reach_end: usize::MAX,
     }
