@@ -2,9 +2,10 @@
 //!
 //! **Resources**: Devicetree Specification 0.4, chapter 5 (flattened format); docs/hardware.md BOOT-8.
 
-use core::ops::Range;
+mod cells;
 
-use crate::ram::Ranges;
+use self::cells::{Cells, cell, double_word, each_reg, word};
+use crate::ram::{self, Ranges};
 
 /// First word of every flattened tree.
 pub const MAGIC: u32 = 0xD00D_FEED;
@@ -59,6 +60,17 @@ pub struct MemoryNodes {
     /// Where the SD controller sees the start of RAM (`/emmc2bus`, `dma-ranges`): 0xC000_0000 on
     /// the B0 stepping, 0 on C0.
     pub emmc2_dma_base: Option<u64>,
+    /// RAM on the board in Gbit (`/chosen`, `rpi-sdram-size-gbit`): for sizes without a code of their own.
+    pub sdram_gbit: Option<u32>,
+}
+
+impl MemoryNodes {
+    /// Bytes of RAM on the board as the tree says; what a board can have if it says nothing, and then
+    /// `ram` is the only limit.
+    pub fn total_bytes(&self) -> u64 {
+        let named = self.sdram_gbit.map(|gbit| u64::from(gbit) << 27);
+        named.unwrap_or(ram::MAX_TOTAL)
+    }
 }
 
 /// The length of the tree whose header is `header`.
@@ -78,18 +90,12 @@ pub fn total_bytes(header: &[u8; HEADER_BYTES]) -> Result<usize, Error> {
     }
 }
 
-/// Number of 32-bit cells of an address and of a size below some node.
-#[derive(Clone, Copy)]
-struct Cells {
-    address: usize,
-    size: usize,
-}
-
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Node {
     Memory,
     ReservedMemory,
     Emmc2Bus,
+    Chosen,
     Other,
 }
 
@@ -112,6 +118,7 @@ pub fn memory_nodes(tree: &[u8]) -> Result<MemoryNodes, Error> {
         reserved: Ranges::EMPTY,
         no_map: Ranges::EMPTY,
         emmc2_dma_base: None,
+        sdram_gbit: None,
     };
     read_reservations(tree, reservations, &mut found.reserved)?;
     Walk {
@@ -204,6 +211,9 @@ impl<'t> Walk<'t, '_> {
                         (2, Node::Emmc2Bus, b"dma-ranges") => {
                             self.found.emmc2_dma_base = double_word(value, 0).ok();
                         }
+                        (2, Node::Chosen, b"rpi-sdram-size-gbit") => {
+                            self.found.sdram_gbit = word(value, 0).ok();
+                        }
                         (3, Node::ReservedMemory, b"reg") => {
                             each_reg(value, self.reserved_cells, |range| child.add(range));
                         }
@@ -261,38 +271,9 @@ fn classify(name: &[u8]) -> Node {
         Some(b"memory") => Node::Memory,
         Some(b"reserved-memory") => Node::ReservedMemory,
         Some(b"emmc2bus") => Node::Emmc2Bus,
+        Some(b"chosen") => Node::Chosen,
         _ => Node::Other,
     }
-}
-
-/// A cell count; the specification allows 1 to 4, this reader uses 1 and 2.
-fn cell(value: &[u8]) -> usize {
-    word(value, 0).map_or(1, |cells| cells.clamp(1, 2) as usize)
-}
-
-fn each_reg(value: &[u8], cells: Cells, mut each: impl FnMut(Range<u64>)) {
-    let number = |bytes: &[u8]| {
-        bytes
-            .iter()
-            .fold(0_u64, |n, &byte| n << 8 | u64::from(byte))
-    };
-    for entry in value.chunks_exact(4 * (cells.address + cells.size)) {
-        let (address, size) = entry.split_at(4 * cells.address);
-        let start = number(address);
-        each(start..start.saturating_add(number(size)));
-    }
-}
-
-fn word(bytes: &[u8], offset: usize) -> Result<u32, Error> {
-    let rest = bytes.get(offset..).and_then(|rest| rest.first_chunk());
-    rest.map(|bytes| u32::from_be_bytes(*bytes))
-        .ok_or(Error::Truncated { offset })
-}
-
-fn double_word(bytes: &[u8], offset: usize) -> Result<u64, Error> {
-    let high = word(bytes, offset)?;
-    let low = word(bytes, offset + 4)?;
-    Ok(u64::from(high) << 32 | u64::from(low))
 }
 
 #[cfg(test)]

@@ -25,7 +25,8 @@
 //!
 //! // Without a device tree, a board of 4 GB (revision c03111): what the VideoCore leaves, and the rest below the
 //! // peripherals.
-//! let usable = ram::from_mailbox(0..0x3b40_0000, Some(0xc0_3111));
+//! let total_bytes = ram::total_bytes_of_revision(0xc0_3111);
+//! let usable = ram::from_mailbox(0..0x3b40_0000, total_bytes);
 //! assert!(usable.iter().eq([0..0x3b40_0000, ram::LOW_END..ram::PERIPHERALS_START]));
 //! ```
 //!

@@ -148,23 +148,27 @@ impl fmt::Debug for Ranges {
     }
 }
 
-/// Bytes of RAM that a board revision stands for; nothing for the old numbering, which no Pi 4 has.
+/// More RAM than this no board with a BCM2711 has.
+pub const MAX_TOTAL: u64 = 8 << 30;
+
+/// Bytes of RAM that a board revision stands for; nothing for the old numbering, which no Pi 4 has,
+/// and for sizes that are no power of two (code 7: the device tree says which) or not known yet.
 pub const fn total_bytes_of_revision(revision: u32) -> Option<u64> {
     let new_style = revision & (1 << 23) != 0;
-    if new_style {
-        Some((256 << 20) << (revision >> 20 & 0b111))
-    } else {
-        None
+    match revision >> 20 & 0b111 {
+        code @ 0..=5 if new_style => Some((256 << 20) << code),
+        _ => None,
     }
 }
 
-/// What the mailbox (`low`: base and size of the ARM's part below 1 GiB) and the revision say.
+/// What the mailbox (`low`: base and size of the ARM's part below 1 GiB) and the board's size say.
 ///
-/// Without a revision only the low part is used.
-pub fn from_mailbox(low: Range<u64>, revision: Option<u32>) -> Ranges {
+/// Without a size only the low part is used.
+pub fn from_mailbox(low: Range<u64>, total_bytes: Option<u64>) -> Ranges {
     let mut ram = Ranges::EMPTY;
     ram.add(low.start..low.end.min(LOW_END));
-    if let Some(total) = revision.and_then(total_bytes_of_revision) {
+    if let Some(total) = total_bytes {
+        let total = total.min(MAX_TOTAL);
         ram.add(LOW_END..total.min(PERIPHERALS_START));
         ram.add(PERIPHERALS_END..total);
     }
@@ -185,93 +189,4 @@ pub fn reconcile(tree: Option<&Ranges>, mailbox: &Ranges, emulated: bool) -> Ran
 }
 
 #[cfg(test)]
-mod tests {
-    use super::*;
-
-    const MB: u64 = 1 << 20;
-
-    fn list(ranges: &Ranges) -> Vec<Range<u64>> {
-        ranges.iter().collect()
-    }
-
-    #[test]
-    fn each_model_gets_its_ranges() {
-        let low = 0..0x3B40_0000;
-        // revisions of 1, 2, 4 and 8 GB boards
-        let cases = [
-            (0xA0_3111, vec![0..0x3B40_0000]),
-            (0xB0_3115, vec![0..0x3B40_0000, LOW_END..0x8000_0000]),
-            (0xC0_3114, vec![0..0x3B40_0000, LOW_END..PERIPHERALS_START]),
-            (
-                0xD0_3114,
-                vec![
-                    0..0x3B40_0000,
-                    LOW_END..PERIPHERALS_START,
-                    PERIPHERALS_END..0x2_0000_0000,
-                ],
-            ),
-        ];
-        for (revision, expected) in cases {
-            let ram = from_mailbox(low.clone(), Some(revision));
-            assert_eq!(list(&ram), expected, "{revision:#x}");
-        }
-        assert_eq!(from_mailbox(low.clone(), None).largest(), low);
-    }
-
-    #[test]
-    fn gpu_memory_is_never_ours() {
-        let ram = from_mailbox(0..0x3C00_0000, Some(0xC0_3114));
-        assert!(
-            ram.iter()
-                .all(|range| range.end <= 0x3C00_0000 || range.start >= LOW_END)
-        );
-        let ram = from_mailbox(0..0x4800_0000, Some(0xA0_3111));
-        assert_eq!(ram.largest().end, LOW_END);
-    }
-
-    #[test]
-    fn only_what_both_say_is_used() {
-        let mailbox = from_mailbox(0..0x3B40_0000, Some(0xC0_3114));
-        let tree: Ranges = [0..0x3800_0000, LOW_END..0x1_0000_0000]
-            .into_iter()
-            .collect();
-        assert_eq!(
-            list(&reconcile(Some(&tree), &mailbox, false)),
-            [0..0x3800_0000, LOW_END..PERIPHERALS_START]
-        );
-        assert_eq!(reconcile(None, &mailbox, false), mailbox);
-        assert_eq!(reconcile(Some(&Ranges::EMPTY), &mailbox, false), mailbox);
-        // no answer from the mailbox
-        assert_eq!(
-            list(&reconcile(Some(&tree), &Ranges::EMPTY, false)),
-            [0..0x3800_0000, LOW_END..PERIPHERALS_START]
-        );
-    }
-
-    #[test]
-    fn the_emulators_short_tree_is_not_believed() {
-        let mailbox = from_mailbox(0..0x3C00_0000, Some(0xB0_3115));
-        let tree = from_mailbox(0..0x3C00_0000, None);
-        assert_eq!(reconcile(Some(&tree), &mailbox, true), mailbox);
-    }
-
-    #[test]
-    fn ranges_join_split_and_align() {
-        let mut ranges: Ranges = [4 * MB..8 * MB, 0..2 * MB, 2 * MB..3 * MB]
-            .into_iter()
-            .collect();
-        assert_eq!(list(&ranges), [0..3 * MB, 4 * MB..8 * MB]);
-        ranges.remove(5 * MB..5 * MB + 1);
-        assert_eq!(
-            list(&ranges),
-            [0..3 * MB, 4 * MB..5 * MB, 5 * MB + 1..8 * MB]
-        );
-        ranges.remove(0..4 * MB + 1);
-        assert_eq!(ranges.aligned(2 * MB).largest(), 6 * MB..8 * MB);
-        assert_eq!(ranges.largest(), 5 * MB + 1..8 * MB);
-        assert_eq!(ranges.bytes(), 4 * MB - 2);
-        let before = ranges;
-        ranges.remove(6 * MB..6 * MB);
-        assert_eq!(ranges, before);
-    }
-}
+mod tests;

@@ -69,16 +69,16 @@ static MAILBOX_BUFFER: MailboxBuffer = MailboxBuffer {
     taken: AtomicBool::new(false),
 };
 
-/// Pins and UART: from here on the console can print. Needs nothing but the peripherals' mapping.
+/// Pins, clock and UART: from here on the console can print. Needs nothing but the peripherals' mapping.
 pub fn init_console() {
     // SAFETY: the GPIO block, mapped as Device memory; core 0 makes one such value at a time.
     let mut gpio = Gpio::new(unsafe { Mmio::new(GPIO_ADDR) });
     gpio.route_console();
     // Lit until the console answers: a board without a cable shows how far it came.
     gpio.set_led(true);
+    let clock_hz = pl011::start_clock(&mut mailbox().lock());
     let mut uart = new_uart();
-    // Without the mailbox's word: what every firmware sets unless told otherwise.
-    if let Ok(divisors) = Divisors::new(pl011::DEFAULT_CLOCK_HZ, DEFAULT_BAUD) {
+    if let Ok(divisors) = Divisors::new(clock_hz, DEFAULT_BAUD) {
         uart.init(divisors, &Clock);
     }
     serial::install(uart);

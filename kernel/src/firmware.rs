@@ -5,8 +5,6 @@ use core::fmt::Write;
 use core::sync::atomic::{AtomicBool, Ordering};
 
 use boot::start::BootInfo;
-use drivers::pl011;
-use drivers::property::ClockId;
 use parallel::Cores;
 
 use crate::core_pool::CorePool;
@@ -45,7 +43,6 @@ fn kernel_main(boot: &BootInfo) -> ! {
 
     let mut info = BoardInfo::ask(boot);
     guard_bring_up(&info);
-    trust_uart_clock();
     let tree = memory::read_device_tree(boot.device_tree_addr);
     let low = board::mailbox().lock().arm_memory().ok();
     let survey = memory::survey(tree.ok(), low, info.revision, info.emulated);
@@ -109,15 +106,6 @@ fn note_missing_cores(log: &mut Serial, alive: &[bool], n_alive: usize) {
         let _ = write!(log, " core {core}");
     }
     let _ = writeln!(log, "; going on with {n_alive} of {}", alive.len());
-}
-
-/// Sets the baud rate again if the UART's clock is not what was assumed.
-fn trust_uart_clock() {
-    let reported = board::mailbox().lock().clock_rate_hz(ClockId::Uart).ok();
-    let clock_hz = pl011::believable_clock_hz(reported);
-    if clock_hz != pl011::DEFAULT_CLOCK_HZ {
-        board::set_baud(clock_hz, board::DEFAULT_BAUD);
-    }
 }
 
 fn command_line() -> String {

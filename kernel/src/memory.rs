@@ -90,7 +90,9 @@ pub fn survey(
     revision: Option<u32>,
     emulated: bool,
 ) -> Survey {
-    let mailbox = low.map_or(Ranges::EMPTY, |low| ram::from_mailbox(low, revision));
+    let total = revision.and_then(ram::total_bytes_of_revision);
+    let total = total.or(tree.as_ref().map(MemoryNodes::total_bytes));
+    let mailbox = low.map_or(Ranges::EMPTY, |low| ram::from_mailbox(low, total));
     let mut ram = ram::reconcile(tree.as_ref().map(|tree| &tree.ram), &mailbox, emulated);
     if ram.is_empty() {
         ram.add(CERTAIN_RAM);

@@ -10,7 +10,7 @@ use core::sync::atomic::{AtomicBool, Ordering};
 use boot::report::Report;
 use boot::{backtrace, cpu, layout, wait};
 use drivers::clock::Clock as _;
-use drivers::pl011::Pl011;
+use drivers::pl011::{self, Pl011};
 use drivers::rx_ring::RxRing;
 
 use crate::board;
@@ -21,9 +21,6 @@ const STAY_US: u64 = 10_000_000;
 
 static ENDING: AtomicBool = AtomicBool::new(false);
 static KEYS: RxRing = RxRing::new();
-
-/// Longer than a byte takes at the slowest rate: a UART that takes none for so long takes no more.
-const SEND_LIMIT_US: u64 = 100_000;
 
 /// A UART that nobody else knows of.
 struct LastWords {
@@ -45,10 +42,9 @@ impl Write for LastWords {
 
 impl LastWords {
     fn send(&mut self, byte: u8) {
-        if !self.is_stuck {
-            let uart = &mut self.uart;
-            self.is_stuck = !Clock.wait_until(SEND_LIMIT_US, &mut || uart.try_write(byte));
-        }
+        let uart = &mut self.uart;
+        let mut try_write = |byte| uart.try_write(byte);
+        self.is_stuck = !pl011::send(byte, self.is_stuck, &Clock, &mut try_write);
     }
 }
 

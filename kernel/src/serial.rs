@@ -1,9 +1,10 @@
 //! The console as bytes: written by polling, read from the ring that the interrupt fills.
 
 use core::fmt;
+use core::sync::atomic::{AtomicBool, Ordering};
 
 use boot::{cpu, wait};
-use drivers::pl011::Pl011;
+use drivers::pl011::{self, Pl011};
 use drivers::rx_ring::{LineErrors, RxRing};
 use spin::Mutex;
 
@@ -11,6 +12,8 @@ use crate::clock::Clock;
 
 static UART: Mutex<Option<Pl011>> = Mutex::new(None);
 static RECEIVED: RxRing = RxRing::new();
+/// Whether the transmitter has taken nothing for too long: bytes are dropped until it does.
+static IS_STUCK: AtomicBool = AtomicBool::new(false);
 
 /// Gives the UART to the console.
 pub fn install(uart: Pl011) {
@@ -32,13 +35,14 @@ pub fn receive() {
 pub struct Serial;
 
 impl Serial {
-    /// Sends `bytes` and returns when the last is in the FIFO.
+    /// Sends `bytes` and returns when the last is in the FIFO; drops what a stuck UART does not take.
     pub fn write(self, bytes: &[u8]) {
         for &byte in bytes {
             // Masked for one byte at a time only: received bytes must not wait for sent ones.
-            while with_uart(|uart| uart.try_write(byte)) == Some(false) {
-                wait::relax();
-            }
+            let mut try_write = |byte| with_uart(|uart| uart.try_write(byte)) != Some(false);
+            let was_stuck = IS_STUCK.load(Ordering::Relaxed);
+            let is_sent = pl011::send(byte, was_stuck, &Clock, &mut try_write);
+            IS_STUCK.store(!is_sent, Ordering::Relaxed);
         }
     }
 

@@ -198,3 +198,30 @@ fn every_cut_and_every_flipped_byte_comes_back() {
         }
     }
 }
+
+#[test]
+fn a_board_of_3_gb_by_its_tree() {
+    let of = |chosen: &[u32]| {
+        let mut builder = Builder::new();
+        builder.node("", |root| {
+            root.node("memory@0", |memory| {
+                memory.property("reg", &[0, 0, 0x3B40_0000, 0, 0x4000_0000, 0x8000_0000]);
+            });
+            root.node("chosen", |node| {
+                node.property("rpi-sdram-size-gbit", chosen);
+            });
+        });
+        memory_nodes(&builder.finish()).unwrap()
+    };
+    let with = |nodes: &MemoryNodes| {
+        let mailbox = ram::from_mailbox(0..0x3B40_0000, Some(nodes.total_bytes()));
+        ram::reconcile(Some(&nodes.ram), &mailbox, false)
+    };
+    let named = of(&[24]);
+    assert_eq!(named.total_bytes(), 3 << 30);
+    assert_eq!(with(&named), named.ram);
+    // a tree that names no size is believed as it is
+    let unnamed = of(&[]);
+    assert_eq!(unnamed.total_bytes(), ram::MAX_TOTAL);
+    assert_eq!(with(&unnamed), unnamed.ram);
+}

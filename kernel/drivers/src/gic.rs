@@ -33,6 +33,8 @@ register_structs! {
         (0x1a0 => _reserved3),
         (0x280 => pub icpendr: [ReadWrite<u32>; 8]),
         (0x2a0 => _reserved4),
+        (0x380 => pub icactiver: [ReadWrite<u32>; 8]),
+        (0x3a0 => _reserved8),
         (0x400 => pub ipriorityr: [ReadWrite<u32>; 64]),
         (0x500 => _reserved5),
         (0x800 => pub itargetsr: [ReadWrite<u32>; 64]),
@@ -60,7 +62,8 @@ register_structs! {
 /// Interrupt with which one core ends another's sleep: SGI 0.
 pub const WAKE: u32 = 0;
 
-/// Interrupt of the PL011s: SPI 121.
+/// Interrupt of the PL011s: SPI 121, the OR of UARTs 0 and 2 to 5 (`PACTL_CS` tells which). The others
+/// stay off: one that an overlay starts, unmasked, would raise it without an end.
 pub const UART: u32 = 32 + 121;
 
 /// An interrupt that has been taken; it is over when given back.
@@ -98,6 +101,8 @@ impl Gic {
         for register in 0..n_interrupts / 32 {
             distributor.icenabler[register].set(!0);
             distributor.icpendr[register].set(!0);
+            // one that was left active would never come again
+            distributor.icactiver[register].set(!0);
         }
         for register in 0..n_interrupts / 4 {
             distributor.ipriorityr[register].set(PRIORITY);
@@ -168,6 +173,8 @@ mod tests {
         gic.init();
         assert_eq!(distributor_words.get(0x000), 1, "GICD_CTLR");
         assert_eq!(distributor_words.get(0x180), !0, "GICD_ICENABLER0");
+        assert_eq!(distributor_words.get(0x290), !0, "GICD_ICPENDR4");
+        assert_eq!(distributor_words.get(0x390), !0, "GICD_ICACTIVER4");
         assert_eq!(distributor_words.get(0x41c), 0xA0A0_A0A0);
         assert_eq!(distributor_words.get(0x81c), 0, "banked targets stay");
         assert_eq!(distributor_words.get(0x820), 0x0101_0101);

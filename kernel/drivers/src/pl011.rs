@@ -5,7 +5,10 @@
 //!
 //! **Resources**: Arm PL011 manual (DDI 0183), §3.3; docs/hardware.md UART-1 to UART-7.
 
+mod clock;
 pub mod registers;
+
+pub use self::clock::{DEFAULT_CLOCK_HZ, believable_clock_hz, start_clock};
 
 use tock_registers::interfaces::{Readable, Writeable};
 
@@ -14,18 +17,28 @@ use crate::clock::Clock;
 use crate::mmio::Mmio;
 use crate::rx_ring::RxRing;
 
-/// Clock of the UART unless the firmware was told otherwise (`init_uart_clock`).
-pub const DEFAULT_CLOCK_HZ: u32 = 48_000_000;
-/// A clock outside these is not believed: QEMU's mailbox says 3 MHz.
-const BELIEVABLE_CLOCK_HZ: core::ops::RangeInclusive<u32> = 40_000_000..=60_000_000;
 /// Longer than a full FIFO takes at 9600 baud.
 const DRAIN_LIMIT_US: u64 = 100_000;
+/// Longer than a byte takes at the slowest rate: a UART that takes none for so long takes no more.
+const SEND_LIMIT_US: u64 = 100_000;
+/// Most bytes taken at once: several FIFOs. A block without a clock never says that it is empty.
+const RECEIVE_LIMIT: usize = 256;
 
-/// `reported_hz` if it can be true, else [`DEFAULT_CLOCK_HZ`].
-pub fn believable_clock_hz(reported_hz: Option<u32>) -> u32 {
-    reported_hz
-        .filter(|hz| BELIEVABLE_CLOCK_HZ.contains(hz))
-        .unwrap_or(DEFAULT_CLOCK_HZ)
+/// Sends `byte` by `try_write`, which says whether there was room; whether it was sent.
+///
+/// A transmitter that takes nothing for 100 ms is stuck, and so is what is sent to it: the next byte
+/// (`was_stuck`) gets one try and no wait, until there is room again.
+pub fn send(
+    byte: u8,
+    was_stuck: bool,
+    clock: &impl Clock,
+    try_write: &mut dyn FnMut(u8) -> bool,
+) -> bool {
+    if was_stuck {
+        try_write(byte)
+    } else {
+        clock.wait_until(SEND_LIMIT_US, &mut || try_write(byte))
+    }
 }
 
 /// What the two divisor registers get.
@@ -114,7 +127,10 @@ impl Pl011 {
     pub fn receive(&mut self, ring: &RxRing) {
         // Cleared first: a byte that arrives after the last look raises it anew.
         self.registers.icr.set(0x7FF);
-        while !self.registers.fr.is_set(FR::RXFE) {
+        for _ in 0..RECEIVE_LIMIT {
+            if self.registers.fr.is_set(FR::RXFE) {
+                return;
+            }
             let received = self.registers.dr.extract();
             if received.is_set(DR::OE) {
                 ring.count_overrun();
@@ -148,95 +164,4 @@ impl Pl011 {
 }
 
 #[cfg(test)]
-mod tests {
-    use super::*;
-    use crate::clock::fake::Ticking;
-    use crate::mmio::fake;
-
-    #[test]
-    fn divisors_of_the_manual() {
-        let divisors = |baud| {
-            let Divisors { integer, fraction } = Divisors::new(48_000_000, baud).unwrap();
-            (integer, fraction)
-        };
-        assert_eq!(divisors(115_200), (26, 3));
-        assert_eq!(divisors(921_600), (3, 16));
-        assert_eq!(divisors(1_500_000), (2, 0));
-        assert_eq!(divisors(3_000_000), (1, 0));
-        assert_eq!(
-            Divisors::new(48_000_000, 4_000_000),
-            Err(BadBaudRate {
-                baud: 4_000_000,
-                max_baud: 3_000_000
-            })
-        );
-        assert!(Divisors::new(48_000_000, 0).is_err());
-    }
-
-    #[test]
-    fn every_baud_rate_is_within_the_receivers_tolerance() {
-        for baud in [9600, 38_400, 57_600, 115_200, 230_400, 460_800, 921_600] {
-            let divisors = Divisors::new(48_000_000, baud).unwrap();
-            let in_64ths = 64 * divisors.integer + divisors.fraction;
-            let real = 4.0 * 48e6 / f64::from(in_64ths);
-            assert!((real / f64::from(baud) - 1.0).abs() < 0.01, "{baud}");
-        }
-    }
-
-    #[test]
-    fn an_emulators_clock_is_not_believed() {
-        assert_eq!(believable_clock_hz(Some(3_000_000)), 48_000_000);
-        assert_eq!(believable_clock_hz(None), 48_000_000);
-        assert_eq!(believable_clock_hz(Some(58_000_000)), 58_000_000);
-    }
-
-    #[test]
-    fn initialisation_writes_these_values() {
-        let (words, registers) = fake::block();
-        let mut uart = Pl011::new(registers);
-        uart.init(
-            Divisors::new(48_000_000, 115_200).unwrap(),
-            &Ticking::default(),
-        );
-        assert_eq!(words.get(0x24), 26, "IBRD");
-        assert_eq!(words.get(0x28), 3, "FBRD");
-        assert_eq!(words.get(0x2c), 0x70, "LCR_H: 8N1, FIFOs");
-        assert_eq!(words.get(0x30), 0x301, "CR: on, both directions");
-        assert_eq!(words.get(0x44), 0x7FF, "ICR");
-        assert_eq!(words.get(0x38), 0, "IMSC: no interrupt yet");
-        uart.enable_rx_interrupts();
-        assert_eq!(words.get(0x34), 0b001 << 3, "IFLS");
-        assert_eq!(words.get(0x38), 1 << 4 | 1 << 6 | 1 << 10, "IMSC");
-        uart.set_speed(
-            Divisors::new(48_000_000, 921_600).unwrap(),
-            &Ticking::default(),
-        );
-        assert_eq!((words.get(0x24), words.get(0x28)), (3, 16));
-        assert_eq!(words.get(0x30), 0x301, "CR: on again");
-        assert_eq!(words.get(0x38), 1 << 4 | 1 << 6 | 1 << 10, "IMSC stays");
-    }
-
-    #[test]
-    fn a_full_fifo_takes_nothing() {
-        let (words, registers) = fake::block();
-        let mut uart = Pl011::new(registers);
-        words.set(0x18, 1 << 5);
-        assert!(!uart.try_write(b'x'));
-        assert_eq!(words.get(0), 0);
-        words.set(0x18, 0);
-        assert!(uart.try_write(b'x'));
-        assert_eq!(words.get(0), u32::from(b'x'));
-    }
-
-    #[test]
-    fn a_wedged_transmitter_does_not_hold_up_the_start() {
-        let (words, registers) = fake::block();
-        words.set(0x18, 1 << 3);
-        let mut uart = Pl011::new(registers);
-        uart.init(
-            Divisors::new(48_000_000, 115_200).unwrap(),
-            &Ticking::default(),
-        );
-        assert_eq!(words.get(0x30), 0x301);
-    }
-}
+mod tests;

@@ -24,6 +24,7 @@ const MAX_CLOCK_RATE: u32 = 0x0003_0004;
 const TEMPERATURE: u32 = 0x0003_0006;
 const THROTTLED: u32 = 0x0003_0046;
 const MEASURED_CLOCK_RATE: u32 = 0x0003_0047;
+const SET_CLOCK_STATE: u32 = 0x0003_8001;
 const SET_CLOCK_RATE: u32 = 0x0003_8002;
 const SET_EXPANDER_GPIO: u32 = 0x0003_8041;
 const COMMAND_LINE: u32 = 0x0005_0001;
@@ -124,6 +125,15 @@ impl<D: Doorbell, C: Clock, K: Caches> Mailbox<D, C, K> {
     /// No answer.
     pub fn measured_clock_rate_hz(&mut self, clock: ClockId) -> Result<u32, Error> {
         self.rate(MEASURED_CLOCK_RATE, clock)
+    }
+
+    /// Switches a clock on or off; the answer is an echo and says nothing.
+    ///
+    /// # Errors
+    /// No answer.
+    pub fn set_clock_state(&mut self, clock: ClockId, on: bool) -> Result<(), Error> {
+        self.ask_all(SET_CLOCK_STATE, &[clock as u32, u32::from(on)])
+            .map(|[_, _]| ())
     }
 
     /// Asks for a rate; the answer is an echo and says nothing.

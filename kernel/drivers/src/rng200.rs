@@ -15,14 +15,19 @@ register_structs! {
     pub Registers {
         (0x00 => pub ctrl: ReadWrite<u32>),
         (0x04 => _reserved1),
+        (0x0c => pub total_bit_count: ReadOnly<u32>),
+        (0x10 => _reserved2),
         (0x20 => pub fifo_data: ReadOnly<u32>),
         (0x24 => pub fifo_count: ReadOnly<u32>),
         (0x28 => @END),
     }
 }
 
-const ENABLE: u32 = 1;
 const ENABLE_FIELD: u32 = 0x1FFF;
+/// The slowest sampling, and every bit of the enable field, as Linux starts the block.
+const START: u32 = 0b11 << 13 | ENABLE_FIELD;
+/// Bits that come before the generator has warmed up.
+const WARM_UP_BITS: u32 = 16;
 const COUNT_FIELD: u32 = 0xFF;
 const LIMIT_US: u64 = 100_000;
 
@@ -40,10 +45,13 @@ impl Rng200 {
     /// 64 random bits, or nothing if it does not deliver in time.
     pub fn read(&mut self, clock: &impl Clock) -> Option<u64> {
         let registers = &self.registers;
-        let ctrl = registers.ctrl.get();
-        registers.ctrl.set(ctrl & !ENABLE_FIELD | ENABLE);
+        // A block that runs, for the firmware perhaps, is left alone.
+        if registers.ctrl.get() & ENABLE_FIELD == 0 {
+            registers.ctrl.set(START);
+        }
         let enough = clock.wait_until(LIMIT_US, &mut || {
-            registers.fifo_count.get() & COUNT_FIELD >= 2
+            registers.total_bit_count.get() > WARM_UP_BITS
+                && registers.fifo_count.get() & COUNT_FIELD >= 2
         });
         let word = || u64::from(registers.fifo_data.get());
         enough.then(|| word() << 32 | word())
@@ -57,14 +65,24 @@ mod tests {
     use crate::mmio::fake;
 
     #[test]
-    fn it_is_switched_on_and_waited_for() {
+    fn it_is_switched_on_as_linux_does_and_warms_up() {
         let (words, registers) = fake::block();
-        words.set(0x00, 0xABCD_E000);
         let mut rng = Rng200::new(registers);
         assert_eq!(rng.read(&Ticking::default()), None);
-        assert_eq!(words.get(0x00), 0xABCD_E001);
+        assert_eq!(words.get(0x00), 0x7FFF, "RNG_CTRL");
         words.set(0x24, 0x1_0002);
         words.set(0x20, 0x1234_5678);
+        words.set(0x0c, 16);
+        assert_eq!(rng.read(&Ticking::default()), None, "still warming up");
+        words.set(0x0c, 17);
         assert_eq!(rng.read(&Ticking::default()), Some(0x1234_5678_1234_5678));
+    }
+
+    #[test]
+    fn a_running_generator_is_left_alone() {
+        let (words, registers) = fake::block();
+        words.set(0x00, 0xABCD_0001);
+        assert_eq!(Rng200::new(registers).read(&Ticking::default()), None);
+        assert_eq!(words.get(0x00), 0xABCD_0001);
     }
 }
