@@ -82,11 +82,11 @@ fn generations_are_compared_and_no_speed_is_claimed() {
         assert_eq!((record.emulated, record.model.as_str()), (true, MODEL));
         assert_eq!(record.mean_gb_per_s, None, "no speed: {record:?}");
         let error = record.max_relative_error.unwrap();
-        match &*record.kernels {
-            "dequantize" => assert!(error < 1e-6, "{record:?}"),
+        match record.kernels {
+            KernelSet::Dequantize => assert!(error < 1e-6, "{record:?}"),
             _ => assert!((1e-4..2e-2).contains(&error), "{record:?}"),
         }
-        if record.kernels == "reference" {
+        if record.kernels == KernelSet::Reference {
             assert_eq!(record.speedup_over_reference, Some(1.0), "{record:?}");
         }
     }
