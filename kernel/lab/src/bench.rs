@@ -124,7 +124,7 @@ impl<M: Machine> Experiment<M> for ModelBench {
             let end = (self.done + engine.batch()).min(prompt_tokens);
             let batch = &self.ids[self.done..end];
             match end == prompt_tokens {
-                true => engine.prefill(batch, cores, &|| false).map(drop),
+                true => engine.prefill(batch, cores).map(drop),
                 false => engine.feed(batch, cores),
             }
             .map_err(model_failed)?;

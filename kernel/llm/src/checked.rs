@@ -54,77 +54,29 @@ impl<S: ModelSource> Checked<S> {
     /// # Errors
     /// The source's.
     pub fn crc32c(&mut self) -> Result<u32, S::Error> {
-        let len = self.source.len_bytes();
         let mut buf = Vec::new();
-        while let Some(gap) = self.first_gap(len) {
+        loop {
+            let gap = self.gap(0);
+            if gap.is_empty() {
+                let whole = self.pieces.first();
+                return Ok(whole.map_or(Crc32c::new().value(), |piece| piece.crc));
+            }
             let n = (gap.end - gap.start).min(GAP_BYTES as u64) as usize;
             buf.resize(n.max(buf.len()), 0);
             self.read_at(gap.start, &mut buf[..n])?;
         }
-        Ok(self
-            .pieces
-            .first()
-            .map_or(Crc32c::new().value(), |piece| piece.crc))
     }
 
-    fn first_gap(&self, len: u64) -> Option<Range<u64>> {
-        let (start, end) = match *self.pieces.as_slice() {
-            [] => (0, len),
-            [first, ..] if first.start > 0 => (0, first.start),
-            [first] => (first.end, len),
-            [first, second, ..] => (first.end, second.start),
-        };
-        (start < end).then_some(start..end)
-    }
-
-    /// Takes note of `bytes` at `offset`; of what was read before, the first time counts.
-    fn note(&mut self, offset: u64, bytes: &[u8]) {
-        let end = offset + bytes.len() as u64;
-        let mut at = offset;
-        while at < end {
-            let next = self.pieces.partition_point(|p| p.end <= at);
-            let stop = match self.pieces.get(next) {
-                Some(piece) if piece.start <= at => {
-                    at = piece.end;
-                    continue;
-                }
-                Some(piece) => piece.start.min(end),
-                None => end,
-            };
-            let mut crc = Crc32c::new();
-            crc.update(&bytes[(at - offset) as usize..(stop - offset) as usize]);
-            self.insert(
-                next,
-                Piece {
-                    start: at,
-                    end: stop,
-                    crc: crc.value(),
-                },
-            );
-            at = stop;
+    /// The first stretch from `from` on that was not read.
+    fn gap(&self, from: u64) -> Range<u64> {
+        let mut next = self.pieces.partition_point(|p| p.end <= from);
+        let mut start = from;
+        if let Some(piece) = self.pieces.get(next).filter(|p| p.start <= from) {
+            start = piece.end;
+            next += 1;
         }
-    }
-
-    /// Puts `piece` before the piece `next`, joined with its neighbours where they touch.
-    fn insert(&mut self, next: usize, piece: Piece) {
-        self.pieces.insert(next, piece);
-        self.join_with_next(next);
-        if next > 0 {
-            self.join_with_next(next - 1);
-        }
-    }
-
-    fn join_with_next(&mut self, i: usize) {
-        if let [a, b, ..] = self.pieces[i..]
-            && a.end == b.start
-        {
-            self.pieces[i] = Piece {
-                start: a.start,
-                end: b.end,
-                crc: join(a.crc, b.crc, b.end - b.start),
-            };
-            self.pieces.remove(i + 1);
-        }
+        let end = self.pieces.get(next).map(|p| p.start);
+        start..end.unwrap_or(self.source.len_bytes())
     }
 }
 
@@ -135,16 +87,23 @@ impl<S: ModelSource> ModelSource for Checked<S> {
         self.source.len_bytes()
     }
 
+    /// Of what was read before, the first time counts.
     fn read_at(&mut self, offset: u64, buf: &mut [u8]) -> Result<(), S::Error> {
         self.source.read_at(offset, buf)?;
-        self.note(offset, buf);
+        let mut rest = self.gap(offset);
+        while rest.start < offset + buf.len() as u64 {
+            let unread = &buf[(rest.start - offset) as usize..];
+            let unread = &unread[..unread.len().min((rest.end - rest.start) as usize)];
+            let mut crc = Crc32c::new();
+            crc.update(unread);
+            self.note_checksum(rest.start, unread.len() as u64, crc.value());
+            rest = self.gap(rest.start);
+        }
         Ok(())
     }
 
     fn unchecked_from(&self, offset: u64) -> Option<u64> {
-        let next = self.pieces.partition_point(|p| p.end <= offset);
-        let piece = self.pieces.get(next).filter(|p| p.start <= offset);
-        Some(piece.map_or(offset, |p| p.end))
+        Some(self.gap(offset).start)
     }
 
     fn read_unchecked(&mut self, offset: u64, buf: &mut [u8]) -> Result<(), S::Error> {
@@ -156,14 +115,24 @@ impl<S: ModelSource> ModelSource for Checked<S> {
         let end = offset + len_bytes;
         let next = self.pieces.partition_point(|p| p.end <= offset);
         let is_apart = self.pieces.get(next).is_none_or(|p| end <= p.start);
-        if len_bytes > 0 && is_apart {
-            let piece = Piece {
-                start: offset,
-                end,
-                crc: crc32c,
-            };
-            self.insert(next, piece);
+        if len_bytes == 0 || !is_apart {
+            return;
         }
+        let piece = Piece {
+            start: offset,
+            end,
+            crc: crc32c,
+        };
+        self.pieces.insert(next, piece);
+        // Neighbors that touch become one.
+        self.pieces.dedup_by(|b, a| {
+            let touches = a.end == b.start;
+            if touches {
+                a.crc = join(a.crc, b.crc, b.end - b.start);
+                a.end = b.end;
+            }
+            touches
+        });
     }
 }
 

@@ -62,7 +62,6 @@ pub enum Units<'a> {
 pub struct KvCache<'a> {
     layers: Vec<Units<'a>>,
     kv_type: KvType,
-    bytes: u64,
 }
 
 impl<'a> KvCache<'a> {
@@ -92,12 +91,7 @@ impl<'a> KvCache<'a> {
                 }
             });
         }
-        let bytes = Self::bytes_for(config, kv_type, context_len);
-        Ok(KvCache {
-            layers,
-            kv_type,
-            bytes,
-        })
+        Ok(KvCache { layers, kv_type })
     }
 
     /// Bytes that `positions` positions take in all layers.
@@ -114,10 +108,5 @@ impl<'a> KvCache<'a> {
     /// How the elements are stored.
     pub fn kv_type(&self) -> KvType {
         self.kv_type
-    }
-
-    /// Memory taken.
-    pub fn bytes(&self) -> u64 {
-        self.bytes
     }
 }

@@ -3,7 +3,6 @@
 use alloc::string::String;
 use alloc::vec::Vec;
 use core::cmp::Reverse;
-use core::fmt::Write;
 
 use ops::GgmlType;
 
@@ -140,13 +139,8 @@ fn type_mix(matrices: impl Iterator<Item = (GgmlType, u64)>) -> String {
         }
     }
     types.sort_by_key(|&(_, bytes)| Reverse(bytes));
-    let mut text = String::new();
-    for (index, (ggml_type, _)) in types.iter().enumerate() {
-        let plus = if index > 0 { " + " } else { "" };
-        // A String takes everything.
-        let _ = write!(text, "{plus}{ggml_type}");
-    }
-    text
+    let names = types.iter().map(|(ggml_type, _)| ggml_type.name());
+    names.collect::<Vec<_>>().join(" + ")
 }
 
 /// Refuses shapes that the kernels' lanes cannot hold.

@@ -94,7 +94,7 @@ impl Decoder for Session<'_> {
         let (unseen, seen) = ids.split_at(from.min(ids.len()));
         self.engine.truncate(0);
         if !unseen.is_empty() {
-            self.engine.prefill(unseen, &self.threads, &|| false)?;
+            self.engine.prefill(unseen, &self.threads)?;
         }
         self.engine.logits_of_all(seen, &self.threads, each)
     }

@@ -39,7 +39,7 @@ fn prompt(n: u32, vocab_size: usize) -> Vec<TokenId> {
 
 fn plain(engine: &mut Engine<'_>, threads: &Threads, prompt: &[TokenId]) -> Run {
     let mut run = Run::default();
-    let mut id = run.take(engine.prefill(prompt, threads, &|| false).unwrap());
+    let mut id = run.take(engine.prefill(prompt, threads).unwrap());
     while run.ids.len() < N_TOKENS {
         id = run.take(engine.decode(id, threads).unwrap());
     }
@@ -53,7 +53,7 @@ fn speculating(
     lookup: &mut Lookup,
 ) -> Run {
     let mut run = Run::default();
-    let mut id = run.take(engine.prefill(prompt, threads, &|| false).unwrap());
+    let mut id = run.take(engine.prefill(prompt, threads).unwrap());
     while run.ids.len() < N_TOKENS {
         id = run.take(engine.decode_speculating(id, lookup, threads).unwrap());
         let (_, answered) = run.ids.split_last().unwrap();
@@ -110,7 +110,7 @@ fn ids_and_logits_are_those_of_plain_decoding() {
 /// The logits that [`Engine::decode`] gives after `ids`.
 fn expected_after(engine: &mut Engine<'_>, threads: &Threads, ids: &[TokenId]) -> u32 {
     engine.truncate(0);
-    crc32c_f32(engine.prefill(ids, threads, &|| false).unwrap())
+    crc32c_f32(engine.prefill(ids, threads).unwrap())
 }
 
 #[test]
@@ -121,7 +121,7 @@ fn a_draft_may_be_left_at_any_token() {
         let prompt = [&period[..], &period, &period[..1]].concat();
         let after = |engine: &mut Engine<'_>, n_taken: usize, other: TokenId| {
             engine.truncate(0);
-            engine.prefill(&prompt, threads, &|| false).unwrap();
+            engine.prefill(&prompt, threads).unwrap();
             let mut lookup = Lookup::default();
             for id in &period[1..=n_taken] {
                 engine
@@ -152,7 +152,7 @@ fn what_else_is_run_forgets_the_draft() {
         let period: Vec<TokenId> = (5..14).map(TokenId).collect();
         let prompt = [&period[..], &period, &period[..2]].concat();
         let mut lookup = Lookup::default();
-        engine.prefill(&prompt, threads, &|| false).unwrap();
+        engine.prefill(&prompt, threads).unwrap();
         let draft = |engine: &mut Engine<'_>, lookup: &mut Lookup| {
             engine
                 .decode_speculating(period[2], lookup, threads)
@@ -176,7 +176,7 @@ fn the_last_places_of_a_context_take_shorter_drafts() {
     let shape = Shape::llama_grouped();
     with_engine(&shape, |engine, threads| {
         let ids: Vec<TokenId> = (0..128).map(|i| TokenId(5 + i % 9)).collect();
-        engine.prefill(&ids[..124], threads, &|| false).unwrap();
+        engine.prefill(&ids[..124], threads).unwrap();
         let mut lookup = Lookup::default();
         for id in &ids[124..] {
             engine

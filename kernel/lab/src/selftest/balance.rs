@@ -53,7 +53,7 @@ impl Balance {
             Some(_) if self.done == 0 => {
                 engine.truncate(0);
                 engine.clear_counts();
-                engine.prefill(&self.ids[..self.prompt_tokens], cores, &|| false)?;
+                engine.prefill(&self.ids[..self.prompt_tokens], cores)?;
                 self.done = self.prompt_tokens;
                 Ok(None)
             }

@@ -10,13 +10,25 @@ use parallel::{Core, Shared};
 use crate::run_state::Scratch;
 
 /// `out = [W_0; W_1; …] · x`: the matrices stacked, so that their rows are shared out as one.
-pub fn project(
-    core: &Core<'_>,
+/// Returns the calling core's rows, in groups of the stack, and its part of `out`.
+pub fn project<'c>(
+    core: &'c Core<'_>,
     stack: &[&Matrix<'_>],
     own: &mut Scratch<'_>,
-    out: &Shared<'_, F32x4>,
-) {
-    project_part(core, stack, own, out);
+    out: &'c Shared<'_, F32x4>,
+) -> (Range<usize>, &'c mut [F32x4]) {
+    let n = own.n_tokens();
+    let total = stack.iter().map(|w| w.groups()).sum();
+    let (groups, out) = core.part(out, total, n, 0);
+    let (mut first, mut done) = (0, 0);
+    for w in stack {
+        let mine = overlap(&groups, first, w.groups());
+        let len = mine.len() * n;
+        own.mul(w, mine, &mut out[done..done + len]);
+        done += len;
+        first += w.groups();
+    }
+    (groups, out)
 }
 
 /// `x += W · y`, with `room` for the product.
@@ -43,33 +55,13 @@ pub fn project_biased(
     out: &Shared<'_, F32x4>,
 ) {
     let n = own.n_tokens();
-    let (groups, out) = project_part(core, stack, own, out);
+    let (groups, out) = project(core, stack, own, out);
     let bias = biases.iter().flat_map(|b| b.iter()).skip(groups.start);
     for (out, bias) in out.chunks_exact_mut(n).zip(bias) {
         for out in out {
             add_assign(core::slice::from_mut(out), core::slice::from_ref(bias));
         }
     }
-}
-
-fn project_part<'c>(
-    core: &'c Core<'_>,
-    stack: &[&Matrix<'_>],
-    own: &mut Scratch<'_>,
-    out: &'c Shared<'_, F32x4>,
-) -> (Range<usize>, &'c mut [F32x4]) {
-    let n = own.n_tokens();
-    let total = stack.iter().map(|w| w.groups()).sum();
-    let (groups, out) = core.part(out, total, n, 0);
-    let (mut first, mut done) = (0, 0);
-    for w in stack {
-        let mine = overlap(&groups, first, w.groups());
-        let len = mine.len() * n;
-        own.mul(w, mine, &mut out[done..done + len]);
-        done += len;
-        first += w.groups();
-    }
-    (groups, out)
 }
 
 /// The part of `groups`, numbers in the stack, that falls on a matrix of `len` groups from `first`

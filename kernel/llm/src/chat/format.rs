@@ -1,25 +1,21 @@
 //! What each family writes around a message.
 
-use super::prompt::Prompt;
+use alloc::vec::Vec;
+
+use super::prompt::Piece::{self, Bos, Eos, Mark, Text};
 use super::{ChatTemplate, Family, Message, Role, thinking};
 
 impl ChatTemplate {
     /// Writes all messages and the beginning of an answer. The first beginning-of-sequence token is
     /// there already.
-    pub(super) fn conversation(
-        &self,
-        prompt: &mut dyn Prompt,
-        messages: &[Message<'_>],
+    pub(super) fn conversation<'t>(
+        &'t self,
+        prompt: &mut Vec<Piece<'t>>,
+        messages: &'t [Message<'t>],
         think: bool,
     ) {
         let (system, rest) = match messages {
-            [
-                Message {
-                    role: Role::System,
-                    content,
-                },
-                rest @ ..,
-            ] => (Some(*content), rest),
+            [first, rest @ ..] if first.role == Role::System => (Some(first.content), rest),
             _ => (self.default_system(), messages),
         };
         // Llama 2 has no turn for instructions: they go into the user's first one.
@@ -30,81 +26,63 @@ impl ChatTemplate {
             self.message(prompt, Role::System, system.unwrap_or_default(), None);
         }
         for (i, message) in rest.iter().enumerate() {
-            if i > 0 && message.role == Role::User {
+            let is_user = message.role == Role::User;
+            if i > 0 && is_user {
                 self.begin_turn(prompt);
             }
-            let system = if message.role == Role::User {
-                in_user_turn.take()
-            } else {
-                None
-            };
+            let system = in_user_turn.take_if(|_| is_user);
             self.message(prompt, message.role, message.content, system);
         }
         self.begin_answer(prompt, think);
     }
 
     /// One message, its end included. `system` are instructions to put into a Llama-2 turn.
-    pub(super) fn message(
-        &self,
-        prompt: &mut dyn Prompt,
+    pub(super) fn message<'t>(
+        &'t self,
+        prompt: &mut Vec<Piece<'t>>,
         role: Role,
-        content: &str,
-        system: Option<&str>,
+        content: &'t str,
+        system: Option<&'t str>,
     ) {
         let trimmed = if self.trims { content.trim() } else { content };
         match self.family {
             Family::ChatMl | Family::Qwen3 => {
-                prompt.mark("<|im_start|>");
-                prompt.text(role.name());
-                prompt.text("\n");
-                prompt.text(match (self.family, role) {
+                let said = match (self.family, role) {
                     (Family::Qwen3, Role::Assistant) => thinking::said(trimmed),
                     _ => trimmed,
-                });
+                };
+                let header = [Mark("<|im_start|>"), Text(role.name()), Text("\n")];
+                prompt.extend(header);
+                prompt.push(Text(said));
             }
             Family::Llama3 => {
-                prompt.mark("<|start_header_id|>");
-                prompt.text(role.name());
-                prompt.mark("<|end_header_id|>");
-                prompt.text("\n\n");
+                prompt.extend(llama3_header(role));
                 if role == Role::System {
-                    prompt.text(&self.system_preamble);
+                    prompt.push(Text(&self.system_preamble));
                 }
-                prompt.text(trimmed);
+                prompt.push(Text(trimmed));
             }
             Family::Zephyr => {
-                prompt.mark(zephyr_mark(role));
-                prompt.text("\n");
-                prompt.text(trimmed);
+                prompt.extend([Mark(zephyr_mark(role)), Text("\n"), Text(trimmed)]);
             }
-            Family::Llama2 => match role {
-                Role::Assistant => {
-                    prompt.text(" ");
-                    prompt.text(trimmed);
-                    prompt.text(" ");
+            Family::Llama2 if role == Role::Assistant => {
+                prompt.extend([" ", trimmed, " "].map(Text));
+            }
+            Family::Llama2 => {
+                prompt.push(Text("[INST] "));
+                if let Some(system) = system {
+                    prompt.extend(["<<SYS>>\n", system, "\n<</SYS>>\n\n"].map(Text));
                 }
-                Role::System | Role::User => {
-                    prompt.text("[INST] ");
-                    match system {
-                        Some(system) => {
-                            prompt.text("<<SYS>>\n");
-                            prompt.text(system);
-                            prompt.text("\n<</SYS>>\n\n");
-                            // The template trims the turn as a whole, which starts with a mark.
-                            prompt.text(if self.trims {
-                                content.trim_end()
-                            } else {
-                                content
-                            });
-                        }
-                        None => prompt.text(trimmed),
-                    }
-                    prompt.text(" [/INST]");
-                    return;
-                }
-            },
+                prompt.push(Text(match system {
+                    // The template trims the turn as a whole, which starts with a mark.
+                    Some(_) if self.trims => content.trim_end(),
+                    _ => trimmed,
+                }));
+                prompt.push(Text(" [/INST]"));
+                return;
+            }
             Family::Raw => {
-                prompt.text(content);
+                prompt.push(Text(content));
                 return;
             }
         }
@@ -112,56 +90,45 @@ impl ChatTemplate {
     }
 
     /// What ends a message, and with it an answer.
-    pub(super) fn end_of_answer(&self, prompt: &mut dyn Prompt) {
+    pub(super) fn end_of_answer(&self, prompt: &mut Vec<Piece<'_>>) {
         match self.family {
-            Family::ChatMl | Family::Qwen3 => {
-                prompt.mark("<|im_end|>");
-                prompt.text("\n");
-            }
-            Family::Llama3 => prompt.mark("<|eot_id|>"),
-            Family::Zephyr => {
-                prompt.eos();
-                prompt.text("\n");
-            }
-            Family::Llama2 => prompt.eos(),
+            Family::ChatMl | Family::Qwen3 => prompt.extend([Mark("<|im_end|>"), Text("\n")]),
+            Family::Llama3 => prompt.push(Mark("<|eot_id|>")),
+            Family::Zephyr => prompt.extend([Eos, Text("\n")]),
+            Family::Llama2 => prompt.push(Eos),
             Family::Raw => {}
         }
     }
 
     /// What goes before every user's turn but the first.
-    pub(super) fn begin_turn(&self, prompt: &mut dyn Prompt) {
+    pub(super) fn begin_turn(&self, prompt: &mut Vec<Piece<'_>>) {
         if self.family == Family::Llama2 {
-            prompt.bos();
+            prompt.push(Bos);
         }
     }
 
     /// What makes the model speak.
-    pub(super) fn begin_answer(&self, prompt: &mut dyn Prompt, think: bool) {
+    pub(super) fn begin_answer(&self, prompt: &mut Vec<Piece<'_>>, think: bool) {
         match self.family {
             Family::ChatMl | Family::Qwen3 => {
-                prompt.mark("<|im_start|>");
-                prompt.text("assistant\n");
+                prompt.extend([Mark("<|im_start|>"), Text("assistant\n")]);
                 if self.family == Family::Qwen3 && !think {
                     // A thought that is over already.
-                    prompt.mark(thinking::BEGIN);
-                    prompt.text(thinking::GAP);
-                    prompt.mark(thinking::END);
-                    prompt.text(thinking::GAP);
+                    for mark in [thinking::BEGIN, thinking::END] {
+                        prompt.extend([Mark(mark), Text(thinking::GAP)]);
+                    }
                 }
             }
-            Family::Llama3 => {
-                prompt.mark("<|start_header_id|>");
-                prompt.text("assistant");
-                prompt.mark("<|end_header_id|>");
-                prompt.text("\n\n");
-            }
-            Family::Zephyr => {
-                prompt.mark(zephyr_mark(Role::Assistant));
-                prompt.text("\n");
-            }
+            Family::Llama3 => prompt.extend(llama3_header(Role::Assistant)),
+            Family::Zephyr => prompt.extend([Mark(zephyr_mark(Role::Assistant)), Text("\n")]),
             Family::Llama2 | Family::Raw => {}
         }
     }
+}
+
+fn llama3_header(role: Role) -> [Piece<'static>; 4] {
+    let (start, end) = ("<|start_header_id|>", "<|end_header_id|>");
+    [Mark(start), Text(role.name()), Mark(end), Text("\n\n")]
 }
 
 fn zephyr_mark(role: Role) -> &'static str {

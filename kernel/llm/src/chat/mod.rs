@@ -18,7 +18,7 @@ use alloc::vec::Vec;
 
 use crate::gguf::{self, Gguf};
 use crate::tokenizer::{TokenId, Tokenizer};
-use prompt::{IdPrompt, Prompt, TextPrompt};
+use prompt::Piece;
 pub use thinking::Thinking;
 
 /// Who speaks.
@@ -141,23 +141,23 @@ impl ChatTemplate {
         messages: &[Message<'_>],
         think: bool,
     ) -> Vec<TokenId> {
-        let mut prompt = IdPrompt::new(tokenizer);
+        let mut prompt = Vec::new();
         if self.writes_bos || tokenizer.add_bos() {
-            prompt.bos();
+            prompt.push(Piece::Bos);
         }
         self.conversation(&mut prompt, messages, think);
-        prompt.finish()
+        prompt::ids(&prompt, tokenizer)
     }
 
     /// The ids that go on from an answer to the next one: the end of the model's turn (which a
     /// generated answer leaves out), the user's turn, and the beginning of the model's.
     pub fn render_follow_up(&self, tokenizer: &Tokenizer, user: &str, think: bool) -> Vec<TokenId> {
-        let mut prompt = IdPrompt::new(tokenizer);
+        let mut prompt = Vec::new();
         self.end_of_answer(&mut prompt);
         self.begin_turn(&mut prompt);
         self.message(&mut prompt, Role::User, user, None);
         self.begin_answer(&mut prompt, think);
-        prompt.finish()
+        prompt::ids(&prompt, tokenizer)
     }
 
     /// The text of a conversation as the file's template writes it, with the names that stand for
@@ -169,11 +169,11 @@ impl ChatTemplate {
         eos: &str,
         think: bool,
     ) -> String {
-        let mut prompt = TextPrompt::new(bos, eos);
+        let mut prompt = Vec::new();
         if self.writes_bos {
-            prompt.bos();
+            prompt.push(Piece::Bos);
         }
         self.conversation(&mut prompt, messages, think);
-        prompt.finish()
+        prompt::text(&prompt, bos, eos)
     }
 }

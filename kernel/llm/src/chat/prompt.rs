@@ -1,113 +1,52 @@
-//! Where a conversation is written: token ids, or text.
+//! What a conversation is written of, and how it becomes token ids or text.
 
 use alloc::string::String;
 use alloc::vec::Vec;
 
 use crate::tokenizer::{TokenId, Tokenizer};
 
-/// Takes a conversation piece by piece.
-pub(super) trait Prompt {
+/// A piece of a conversation.
+#[derive(Clone, Copy, Debug)]
+pub(super) enum Piece<'t> {
     /// A mark of the format.
-    fn mark(&mut self, name: &str);
+    Mark(&'t str),
     /// What somebody wrote, or fixed text between marks.
-    fn text(&mut self, text: &str);
+    Text(&'t str),
     /// The beginning of a sequence.
-    fn bos(&mut self);
+    Bos,
     /// The end of a sequence.
-    fn eos(&mut self);
+    Eos,
 }
 
-/// Writes token ids. Text is collected until the next mark and encoded in one go, because words
-/// may run across the pieces.
-pub(super) struct IdPrompt<'t> {
-    tokenizer: &'t Tokenizer,
-    text: String,
-    ids: Vec<TokenId>,
-}
-
-impl<'t> IdPrompt<'t> {
-    pub(super) fn new(tokenizer: &'t Tokenizer) -> Self {
-        IdPrompt {
-            tokenizer,
-            text: String::new(),
-            ids: Vec::new(),
-        }
-    }
-
-    pub(super) fn finish(mut self) -> Vec<TokenId> {
-        self.flush();
-        self.ids
-    }
-
-    fn flush(&mut self) {
-        self.tokenizer.encode_into(&self.text, false, &mut self.ids);
-        self.text.clear();
-    }
-
-    fn push(&mut self, id: Option<TokenId>) {
+/// The token ids of `pieces`. Text is collected until the next mark and encoded in one go, because words
+/// may run across the pieces; a mark that is no token is text.
+pub(super) fn ids(pieces: &[Piece<'_>], tokenizer: &Tokenizer) -> Vec<TokenId> {
+    let (mut ids, mut text) = (Vec::new(), String::new());
+    for piece in pieces {
+        let (id, otherwise) = match *piece {
+            Piece::Mark(name) => (tokenizer.special(name), name),
+            Piece::Text(text) => (None, text),
+            Piece::Bos => (tokenizer.bos(), ""),
+            Piece::Eos => (tokenizer.eos(), ""),
+        };
         if let Some(id) = id {
-            self.flush();
-            self.ids.push(id);
+            tokenizer.encode_into(&text, false, &mut ids);
+            text.clear();
+            ids.push(id);
+        } else {
+            text.push_str(otherwise);
         }
     }
+    tokenizer.encode_into(&text, false, &mut ids);
+    ids
 }
 
-impl Prompt for IdPrompt<'_> {
-    fn mark(&mut self, name: &str) {
-        match self.tokenizer.special(name) {
-            None => self.text.push_str(name),
-            id => self.push(id),
-        }
-    }
-
-    fn text(&mut self, text: &str) {
-        self.text.push_str(text);
-    }
-
-    fn bos(&mut self) {
-        self.push(self.tokenizer.bos());
-    }
-
-    fn eos(&mut self) {
-        self.push(self.tokenizer.eos());
-    }
-}
-
-/// Writes text, marks by their names.
-pub(super) struct TextPrompt<'n> {
-    bos: &'n str,
-    eos: &'n str,
-    text: String,
-}
-
-impl<'n> TextPrompt<'n> {
-    pub(super) fn new(bos: &'n str, eos: &'n str) -> Self {
-        TextPrompt {
-            bos,
-            eos,
-            text: String::new(),
-        }
-    }
-
-    pub(super) fn finish(self) -> String {
-        self.text
-    }
-}
-
-impl Prompt for TextPrompt<'_> {
-    fn mark(&mut self, name: &str) {
-        self.text.push_str(name);
-    }
-
-    fn text(&mut self, text: &str) {
-        self.text.push_str(text);
-    }
-
-    fn bos(&mut self) {
-        self.text.push_str(self.bos);
-    }
-
-    fn eos(&mut self) {
-        self.text.push_str(self.eos);
-    }
+/// The text of `pieces`, marks by their names.
+pub(super) fn text(pieces: &[Piece<'_>], bos: &str, eos: &str) -> String {
+    let texts = pieces.iter().map(|piece| match *piece {
+        Piece::Mark(text) | Piece::Text(text) => text,
+        Piece::Bos => bos,
+        Piece::Eos => eos,
+    });
+    texts.collect()
 }

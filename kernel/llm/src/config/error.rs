@@ -7,10 +7,7 @@ use crate::one_line::OneLine;
 
 /// A model that cannot be run, and why.
 #[derive(Clone, Debug, PartialEq, thiserror::Error)]
-#[allow(
-    missing_docs,
-    reason = "the variants' sentences say what their fields hold"
-)]
+#[allow(missing_docs, reason = "the sentences say what the fields hold")]
 pub enum Error {
     /// The file lacks a key or has it with another type.
     #[error(transparent)]

@@ -3,7 +3,7 @@
 use alloc::string::String;
 
 use super::Error;
-use crate::gguf::{self, Gguf};
+use crate::gguf::Gguf;
 
 /// Keys under an architecture's prefix.
 pub(super) struct Keys<'g, 'a> {
@@ -14,20 +14,6 @@ pub(super) struct Keys<'g, 'a> {
 impl<'g> Keys<'g, '_> {
     pub(super) fn key(&self, suffix: &str) -> String {
         alloc::format!("{}.{suffix}", self.prefix)
-    }
-
-    pub(super) fn missing(&self, suffix: &str) -> Error {
-        Error::Gguf(gguf::Error::MissingKey {
-            key: self.key(suffix),
-        })
-    }
-
-    pub(super) fn u32(&self, suffix: &str) -> Result<u32, Error> {
-        Ok(self.gguf.u32(&self.key(suffix))?)
-    }
-
-    pub(super) fn f32(&self, suffix: &str) -> Result<f32, Error> {
-        Ok(self.gguf.f32(&self.key(suffix))?)
     }
 
     pub(super) fn optional_u32(&self, suffix: &str) -> Result<Option<u32>, Error> {
@@ -44,25 +30,30 @@ impl<'g> Keys<'g, '_> {
 
     /// A size from 1 to `max`.
     pub(super) fn size(&self, suffix: &str, max: usize) -> Result<usize, Error> {
-        let value = self.u32(suffix)?;
+        let key = self.key(suffix);
+        let value = self.gguf.u32(&key)?;
         match value as usize {
             size if (1..=max).contains(&size) => Ok(size),
             _ => Err(Error::Unusable {
-                key: self.key(suffix),
+                key,
                 value: value.into(),
             }),
         }
     }
 
-    /// A number that is finite and above 0.
-    pub(super) fn positive(&self, suffix: &str, value: f32) -> Result<f32, Error> {
+    /// A number that is finite and above 0; `implied` where the key is absent.
+    pub(super) fn positive(&self, suffix: &str, implied: Option<f32>) -> Result<f32, Error> {
+        let key = self.key(suffix);
+        let value = match (self.gguf.optional_f32(&key)?, implied) {
+            (Some(value), _) | (None, Some(value)) => value,
+            (None, None) => self.gguf.f32(&key)?,
+        };
         if value.is_finite() && value > 0.0 {
-            Ok(value)
-        } else {
-            Err(Error::Unusable {
-                key: self.key(suffix),
-                value: value.into(),
-            })
+            return Ok(value);
         }
+        Err(Error::Unusable {
+            key,
+            value: value.into(),
+        })
     }
 }

@@ -99,12 +99,8 @@ impl Config {
                 value: 0.0,
             });
         }
-        let theta = keys.optional_f32("rope.freq_base")?;
-        let rope_theta = match theta.or(rules.implied_rope_theta) {
-            Some(theta) => keys.positive("rope.freq_base", theta)?,
-            None => return Err(keys.missing("rope.freq_base")),
-        };
-        let rms_norm_eps = keys.f32("attention.layer_norm_rms_epsilon")?;
+        let rope_theta = keys.positive("rope.freq_base", rules.implied_rope_theta)?;
+        let rms_norm_eps = keys.positive("attention.layer_norm_rms_epsilon", None)?;
         Ok(Config {
             architecture,
             dim,
@@ -116,10 +112,10 @@ impl Config {
             vocab_size: tokens.len(),
             max_seq_len: keys.size("context_length", MAX_CONTEXT)?,
             rope_theta,
-            rope_theta_implied: theta.is_none(),
+            rope_theta_implied: keys.optional_f32("rope.freq_base")?.is_none(),
             rope_linear_factor: rope_linear_factor(&keys)?,
             rope_freqs: gguf.tensor(ROPE_FREQS_TENSOR).is_some(),
-            rms_norm_eps: keys.positive("attention.layer_norm_rms_epsilon", rms_norm_eps)?,
+            rms_norm_eps,
         })
     }
 
@@ -139,12 +135,6 @@ impl Config {
 /// # Errors
 /// [`Error::NotAModel`], [`Error::SplitModel`], or no such key.
 pub fn architecture_name<'g>(gguf: &'g Gguf<'_>) -> Result<&'g str, Error> {
-    refuse_parts(gguf)?;
-    Ok(gguf.str("general.architecture")?)
-}
-
-/// Refuses files that are not a whole model.
-fn refuse_parts(gguf: &Gguf<'_>) -> Result<(), Error> {
     if let Some(kind) = gguf.optional_str("general.type")?
         && kind != "model"
     {
@@ -154,7 +144,7 @@ fn refuse_parts(gguf: &Gguf<'_>) -> Result<(), Error> {
     }
     match gguf.optional_u32("split.count")? {
         Some(parts) if parts > 1 => Err(Error::SplitModel { parts }),
-        _ => Ok(()),
+        _ => Ok(gguf.str("general.architecture")?),
     }
 }
 
@@ -167,7 +157,7 @@ fn refuse_variants(keys: &Keys<'_, '_>) -> Result<(), Error> {
     }
     if let Some(window) = keys.optional_u32("attention.sliding_window")?
         && window > 0
-        && window < keys.u32("context_length")?
+        && window < keys.gguf.u32(&keys.key("context_length"))?
     {
         return Err(Error::SlidingWindow { window });
     }
@@ -209,11 +199,11 @@ fn head_dim(keys: &Keys<'_, '_>, dim: usize, n_heads: usize) -> Result<usize, Er
 
 /// The factor of linear scaling, from the current key or from the one before it.
 fn rope_linear_factor(keys: &Keys<'_, '_>) -> Result<f32, Error> {
-    if let Some(factor) = keys.optional_f32("rope.scale_linear")? {
-        return keys.positive("rope.scale_linear", factor);
+    if keys.optional_f32("rope.scale_linear")?.is_some() {
+        return keys.positive("rope.scale_linear", None);
     }
     match keys.optional_str("rope.scaling.type")? {
-        Some("linear") => keys.positive("rope.scaling.factor", keys.f32("rope.scaling.factor")?),
+        Some("linear") => keys.positive("rope.scaling.factor", None),
         _ => Ok(1.0),
     }
 }

@@ -22,7 +22,4 @@ pub enum EngineError {
     /// An id outside of the vocabulary.
     #[error("token {} is not among the vocabulary's {vocab_size}", .id.0)]
     BadToken { id: TokenId, vocab_size: usize },
-    /// The caller's `stop` said so.
-    #[error("stopped")]
-    Stopped,
 }

@@ -53,26 +53,15 @@ pub struct Engine<'a> {
 impl<'a> Engine<'a> {
     /// Appends `ids` in batches and returns the logits of the last.
     ///
-    /// `stop` is asked between batches.
-    ///
     /// # Errors
     /// [`EngineError::ContextFull`] and [`EngineError::BadToken`] before anything is done,
-    /// [`EngineError::Nothing`] for no ids, [`EngineError::Stopped`] with the batches done so far
-    /// in the cache.
-    pub fn prefill(
-        &mut self,
-        ids: &[TokenId],
-        cores: &dyn Cores,
-        stop: &dyn Fn() -> bool,
-    ) -> Result<&[f32], EngineError> {
+    /// [`EngineError::Nothing`] for no ids.
+    pub fn prefill(&mut self, ids: &[TokenId], cores: &dyn Cores) -> Result<&[f32], EngineError> {
         self.check(ids)?;
-        let n_batches = ids.len().div_ceil(self.batch);
+        let last = (ids.len() - 1) / self.batch;
         for (i, batch) in ids.chunks(self.batch).enumerate() {
-            if stop() {
-                return Err(EngineError::Stopped);
-            }
-            let last = i + 1 == n_batches;
-            self.run(batch, if last { Logits::Last } else { Logits::None }, cores);
+            let logits = [Logits::None, Logits::Last][usize::from(i == last)];
+            self.run(batch, logits, cores);
         }
         Ok(self.logits())
     }
@@ -215,11 +204,6 @@ impl<'a> Engine<'a> {
         largest
     }
 
-    /// Memory of the cache.
-    pub fn kv_bytes(&self) -> u64 {
-        self.kv.bytes()
-    }
-
     /// Memory of the packed weights.
     pub fn weight_bytes(&self) -> u64 {
         self.weight_bytes
@@ -244,22 +228,17 @@ impl<'a> Engine<'a> {
         if ids.is_empty() {
             return Err(EngineError::Nothing);
         }
-        let free = self.context_len - self.pos();
-        if ids.len() > free {
+        let (context_len, pos, wanted) = (self.context_len, self.pos(), ids.len());
+        if wanted > context_len - pos {
             return Err(EngineError::ContextFull {
-                context_len: self.context_len,
-                pos: self.pos(),
-                wanted: ids.len(),
+                context_len,
+                pos,
+                wanted,
             });
         }
-        match ids
-            .iter()
-            .find(|id| id.0 as usize >= self.config.vocab_size)
-        {
-            Some(&id) => Err(EngineError::BadToken {
-                id,
-                vocab_size: self.config.vocab_size,
-            }),
+        let vocab_size = self.config.vocab_size;
+        match ids.iter().find(|id| id.index() >= vocab_size) {
+            Some(&id) => Err(EngineError::BadToken { id, vocab_size }),
             None => Ok(()),
         }
     }

@@ -43,9 +43,14 @@ impl<'a> Cursor<'a> {
         }
         // No overflow: counts are capped far below 2^32, and lengths of one element below 2^6.
         let needed_bytes = self.pos() + count * min_bytes;
-        if needed_bytes > self.file_len_bytes {
+        self.check_in_file(needed_bytes)
+    }
+
+    fn check_in_file(&self, needed_bytes: u64) -> Result<(), Error> {
+        let have_bytes = self.file_len_bytes;
+        if needed_bytes > have_bytes {
             return Err(Error::FileTooShort {
-                have_bytes: self.file_len_bytes,
+                have_bytes,
                 needed_bytes,
             });
         }
@@ -57,23 +62,16 @@ impl<'a> Cursor<'a> {
             .pos()
             .checked_add(len)
             .ok_or(Error::LengthOverflow { offset: self.pos() })?;
-        if end > self.file_len_bytes {
-            return Err(Error::FileTooShort {
-                have_bytes: self.file_len_bytes,
-                needed_bytes: end,
-            });
-        }
-        let short = Error::Truncated { needed_bytes: end };
+        self.check_in_file(end)?;
         // An end that does not fit a usize lies past any window.
-        let Ok(end) = usize::try_from(end) else {
-            return Err(short);
-        };
-        let bytes = self.window.get(self.pos..end).ok_or(short)?;
-        self.pos = end;
+        let place = usize::try_from(end).map_or(self.pos..usize::MAX, |end| self.pos..end);
+        let bytes = self.window.get(place);
+        let bytes = bytes.ok_or(Error::Truncated { needed_bytes: end })?;
+        self.pos += bytes.len();
         Ok(bytes)
     }
 
-    fn array<const N: usize>(&mut self) -> Result<[u8; N], Error> {
+    pub(super) fn array<const N: usize>(&mut self) -> Result<[u8; N], Error> {
         let mut out = [0; N];
         out.copy_from_slice(self.bytes(N as u64)?);
         Ok(out)
@@ -85,6 +83,13 @@ impl<'a> Cursor<'a> {
 
     pub(super) fn u64(&mut self) -> Result<u64, Error> {
         Ok(u64::from_le_bytes(self.array()?))
+    }
+
+    /// A string that must be text.
+    pub(super) fn name(&mut self, max_bytes: u64) -> Result<&'a str, Error> {
+        let offset = self.pos();
+        let name = core::str::from_utf8(self.string(max_bytes)?);
+        name.map_err(|_| Error::NameNotUtf8 { offset })
     }
 
     /// A string's bytes; its UTF-8 is not checked.
@@ -99,19 +104,5 @@ impl<'a> Cursor<'a> {
             });
         }
         self.bytes(len_bytes)
-    }
-
-    /// Steps over `n` strings and returns the bytes that hold them, lengths included.
-    pub(super) fn strings(&mut self, n: u64, max_bytes: u64) -> Result<&'a [u8], Error> {
-        let start = self.pos;
-        for _ in 0..n {
-            self.string(max_bytes)?;
-        }
-        Ok(&self.window[start..self.pos])
-    }
-
-    /// The bytes from file offset `start` up to here.
-    pub(super) fn since(&self, start: u64) -> &'a [u8] {
-        &self.window[start as usize..self.pos]
     }
 }

@@ -7,10 +7,7 @@ use crate::one_line::OneLine;
 
 /// A file that cannot be used, with the facts.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
-#[allow(
-    missing_docs,
-    reason = "the variants' sentences say what their fields hold"
-)]
+#[allow(missing_docs, reason = "the sentences say what the fields hold")]
 pub enum Error {
     /// The bytes at hand end before the header does; the file goes on.
     #[error("the header goes on: {needed_bytes} bytes of the file are needed to go on")]
@@ -50,7 +47,7 @@ pub enum Error {
     },
     /// Arrays in arrays beyond the reader's limit.
     #[error("arrays nested deeper than {MAX_ARRAY_NESTING} at byte {offset}; copy the file again")]
-    ArrayTooDeep { offset: u64, max: u32 },
+    ArrayTooDeep { offset: u64 },
     /// A length that overflows the file's offsets.
     #[error("a length at byte {offset} overflows; copy the file again")]
     LengthOverflow { offset: u64 },

@@ -5,8 +5,10 @@ use alloc::vec::Vec;
 use core::ops::Deref;
 
 use super::cursor::Cursor;
-use super::tensors::TensorTable;
-use super::{DEFAULT_ALIGNMENT, Error, MAX_ALIGNMENT, MAX_HEADER_BYTES, Metadata, TensorInfo};
+use super::{
+    DEFAULT_ALIGNMENT, Error, MAX_ALIGNMENT, MAX_HEADER_BYTES, MAX_TENSORS, Metadata, TensorInfo,
+    tensors,
+};
 use crate::load_error::LoadError;
 use crate::source::ModelSource;
 
@@ -21,7 +23,7 @@ pub struct Gguf<'a> {
     alignment: u64,
     header_len_bytes: u64,
     metadata: Metadata<'a>,
-    tensors: TensorTable,
+    tensors: Vec<TensorInfo>,
 }
 
 impl<'a> Gguf<'a> {
@@ -54,27 +56,22 @@ impl<'a> Gguf<'a> {
 
     /// Every tensor, in file order.
     pub fn tensors(&self) -> impl ExactSizeIterator<Item = &TensorInfo> {
-        self.tensors.as_slice().iter()
+        self.tensors.iter()
     }
 
     /// The tensor with this name, if the file has it.
     pub fn tensor(&self, name: &str) -> Option<&TensorInfo> {
-        self.tensors.get(name)
+        self.tensors().find(|tensor| tensor.name == name)
     }
 
     /// Bytes that one decoded token reads: every tensor, and of an embedding that is not the output
     /// matrix too one row.
     pub fn bytes_per_token(&self) -> u64 {
         let all: u64 = self.tensors().map(|tensor| tensor.len_bytes).sum();
-        match (
-            self.tensor("output.weight"),
-            self.tensor("token_embd.weight"),
-        ) {
-            (Some(_), Some(embedding)) => {
-                all - embedding.len_bytes + embedding.len_bytes / embedding.rows().max(1)
-            }
-            _ => all,
-        }
+        let output = self.tensor("output.weight");
+        let embedding = output.and_then(|_| self.tensor("token_embd.weight"));
+        let unread = |tensor: &TensorInfo| tensor.len_bytes - tensor.len_bytes / tensor.rows();
+        all - embedding.map_or(0, unread)
     }
 }
 
@@ -87,10 +84,9 @@ impl<'a> Deref for Gguf<'a> {
 }
 
 fn read_version(cursor: &mut Cursor<'_>) -> Result<u32, Error> {
-    let mut magic = [0; 4];
-    magic.copy_from_slice(cursor.bytes(4)?);
-    if magic != MAGIC {
-        return Err(Error::BadMagic { found: magic });
+    let found = cursor.array()?;
+    if found != MAGIC {
+        return Err(Error::BadMagic { found });
     }
     match cursor.u32()? {
         version @ (2 | 3) => Ok(version),
@@ -121,31 +117,26 @@ impl Gguf<'static> {
         let mut wanted = FIRST_WINDOW_BYTES.min(file_len_bytes);
         loop {
             let have = window.len();
-            let grown = wanted as usize;
-            window
-                .try_reserve_exact(grown - have)
-                .map_err(|_| Error::OutOfMemory { bytes: wanted })?;
-            window.resize(grown, 0);
-            source
-                .read_at(have as u64, &mut window[have..])
-                .map_err(LoadError::Source)?;
+            let reserved = window.try_reserve_exact(wanted as usize - have);
+            reserved.map_err(|_| Error::OutOfMemory { bytes: wanted })?;
+            window.resize(wanted as usize, 0);
+            let read = source.read_at(have as u64, &mut window[have..]);
+            read.map_err(LoadError::Source)?;
             match Self::parse_apart(&window, file_len_bytes) {
                 Ok(mut gguf) => {
                     window.truncate(gguf.header_len_bytes() as usize);
                     gguf.metadata.bytes = Cow::Owned(window);
                     return Ok(gguf);
                 }
-                Err(Error::Truncated { needed_bytes }) if needed_bytes > MAX_HEADER_BYTES => {
-                    return Err(Error::HeaderTooLong {
-                        max_bytes: MAX_HEADER_BYTES,
-                    }
-                    .into());
-                }
                 Err(Error::Truncated { needed_bytes }) => {
+                    let max_bytes = MAX_HEADER_BYTES;
+                    if needed_bytes > max_bytes {
+                        return Err(Error::HeaderTooLong { max_bytes }.into());
+                    }
                     wanted = needed_bytes
                         .max(wanted * 2)
                         .min(file_len_bytes)
-                        .min(MAX_HEADER_BYTES);
+                        .min(max_bytes);
                 }
                 Err(other) => return Err(other.into()),
             }
@@ -157,17 +148,20 @@ impl Gguf<'static> {
         let mut cursor = Cursor::new(bytes, file_len_bytes);
         let version = read_version(&mut cursor)?;
         let n_tensors = cursor.u64()?;
-        TensorTable::check_count(&cursor, n_tensors, 8)?;
+        cursor.check_count(
+            "tensors",
+            8,
+            n_tensors,
+            MAX_TENSORS,
+            tensors::MIN_ENTRY_BYTES,
+        )?;
         let n_metadata = cursor.u64()?;
         let metadata = Metadata::read(&mut cursor, n_metadata, 16)?;
         let alignment = read_alignment(&metadata)?;
-        let mut tensors = TensorTable::read(&mut cursor, n_tensors)?;
+        let mut tensors = tensors::read(&mut cursor, n_tensors)?;
         let header_len_bytes = cursor.pos();
-        tensors.place(
-            header_len_bytes.next_multiple_of(alignment),
-            alignment,
-            file_len_bytes,
-        )?;
+        let data_start = header_len_bytes.next_multiple_of(alignment);
+        tensors::place(&mut tensors, data_start, alignment, file_len_bytes)?;
         Ok(Gguf {
             version,
             alignment,

@@ -6,6 +6,7 @@ use alloc::vec::Vec;
 use core::ops::Range;
 
 use super::cursor::Cursor;
+use super::tensors::twice;
 use super::{Array, Error, MAX_KEY_BYTES, MAX_METADATA, Value};
 
 /// Metadata in file order, found by key.
@@ -14,8 +15,6 @@ pub struct Metadata<'a> {
     /// The header.
     pub(super) bytes: Cow<'a, [u8]>,
     entries: Vec<Entry>,
-    /// Indices into `entries`, in the order of the keys.
-    by_key: Vec<u32>,
 }
 
 /// A key with its value: text and elements of arrays are left in the header.
@@ -44,9 +43,7 @@ impl Metadata<'_> {
         )?;
         let mut entries = Vec::new();
         for _ in 0..count {
-            let offset = cursor.pos();
-            let key = core::str::from_utf8(cursor.string(MAX_KEY_BYTES)?)
-                .map_err(|_| Error::NameNotUtf8 { offset })?;
+            let key = cursor.name(MAX_KEY_BYTES)?;
             let (value, len_bytes) = Value::read(cursor)?;
             let end = cursor.pos() as usize;
             entries.push(Entry {
@@ -55,18 +52,12 @@ impl Metadata<'_> {
                 in_header: end - len_bytes..end,
             });
         }
-        let mut by_key: Vec<u32> = (0..entries.len() as u32).collect();
-        by_key.sort_unstable_by_key(|&i| entries[i as usize].key.as_str());
-        for pair in by_key.windows(2) {
-            let key = &entries[pair[0] as usize].key;
-            if *key == entries[pair[1] as usize].key {
-                return Err(Error::DuplicateKey { key: key.clone() });
-            }
+        if let Some(key) = twice(entries.iter().map(|entry| entry.key.as_str())) {
+            return Err(Error::DuplicateKey { key });
         }
         Ok(Metadata {
             bytes: Cow::default(),
             entries,
-            by_key,
         })
     }
 
@@ -83,11 +74,8 @@ impl Metadata<'_> {
 
     /// The value of `key`, if the file has it.
     pub fn get(&self, key: &str) -> Option<Value<'_>> {
-        let found = self
-            .by_key
-            .binary_search_by_key(&key, |&i| self.entries[i as usize].key.as_str())
-            .ok()?;
-        Some(self.value(&self.entries[self.by_key[found] as usize]))
+        let entry = self.entries.iter().find(|entry| entry.key == key)?;
+        Some(self.value(entry))
     }
 
     /// A non-negative integer of any width that fits `u32`; `None` when the key is absent.
@@ -102,9 +90,8 @@ impl Metadata<'_> {
             Some(other) => return Err(wrong_type(key, "an integer", &other)),
         };
         let narrow = wide.and_then(|v| u32::try_from(v).ok());
-        narrow.map(Some).ok_or_else(|| Error::OutOfRange {
-            key: key.to_string(),
-        })
+        let out_of_range = || Error::OutOfRange { key: key.into() };
+        narrow.map(Some).ok_or_else(out_of_range)
     }
 
     /// As [`Metadata::optional_u32`], with an absent key as an error.
@@ -155,13 +142,10 @@ impl Metadata<'_> {
     pub fn optional_str(&self, key: &str) -> Result<Option<&str>, Error> {
         match self.get(key) {
             None => Ok(None),
-            Some(Value::String(bytes)) => {
-                core::str::from_utf8(bytes)
-                    .map(Some)
-                    .map_err(|_| Error::NotUtf8 {
-                        key: key.to_string(),
-                    })
-            }
+            Some(Value::String(bytes)) => match core::str::from_utf8(bytes) {
+                Ok(text) => Ok(Some(text)),
+                Err(_) => Err(Error::NotUtf8 { key: key.into() }),
+            },
             Some(other) => Err(wrong_type(key, "a string", &other)),
         }
     }
@@ -196,14 +180,12 @@ impl Metadata<'_> {
 }
 
 fn missing(key: &str) -> Error {
-    Error::MissingKey {
-        key: String::from(key),
-    }
+    Error::MissingKey { key: key.into() }
 }
 
 fn wrong_type(key: &str, expected: &'static str, found: &Value<'_>) -> Error {
     Error::WrongType {
-        key: String::from(key),
+        key: key.into(),
         expected,
         found: found.value_type().name(),
     }

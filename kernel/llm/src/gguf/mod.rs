@@ -22,7 +22,7 @@ pub use error::Error;
 pub use header::Gguf;
 pub use metadata::Metadata;
 pub use tensors::{Dims, TensorInfo};
-pub use value::{Array, Numbers, Strings, Value, ValueType};
+pub use value::{Array, Value, ValueType};
 
 /// Most bytes that header, metadata and tensor table may have together. The largest known (256 k
 /// tokens with merges) stay under 16 MiB.

@@ -24,51 +24,38 @@ pub enum ValueType {
 }
 
 impl ValueType {
-    fn from_id(id: u32) -> Option<Self> {
-        use ValueType::{Array, Bool, F32, F64, I8, I16, I32, I64, String, U8, U16, U32, U64};
-        const ALL: [ValueType; 13] = [
-            U8, I8, U16, I16, U32, I32, F32, Bool, String, Array, U64, I64, F64,
-        ];
-        ALL.get(id as usize).copied()
+    /// Every type, with its name and the fewest bytes that a value takes in the file.
+    const ALL: [(ValueType, &str, u64); 13] = [
+        (ValueType::U8, "u8", 1),
+        (ValueType::I8, "i8", 1),
+        (ValueType::U16, "u16", 2),
+        (ValueType::I16, "i16", 2),
+        (ValueType::U32, "u32", 4),
+        (ValueType::I32, "i32", 4),
+        (ValueType::F32, "f32", 4),
+        (ValueType::Bool, "bool", 1),
+        (ValueType::String, "string", 8),
+        (ValueType::Array, "array", 12),
+        (ValueType::U64, "u64", 8),
+        (ValueType::I64, "i64", 8),
+        (ValueType::F64, "f64", 8),
+    ];
+
+    fn read(cursor: &mut Cursor<'_>) -> Result<Self, Error> {
+        let offset = cursor.pos();
+        let id = cursor.u32()?;
+        let known = Self::ALL.get(id as usize).map(|(known, ..)| *known);
+        known.ok_or(Error::UnknownValueType { offset, id })
     }
 
-    /// Bytes of one value; strings and arrays have no fixed length.
-    fn len_bytes(self) -> Option<u64> {
-        match self {
-            ValueType::U8 | ValueType::I8 | ValueType::Bool => Some(1),
-            ValueType::U16 | ValueType::I16 => Some(2),
-            ValueType::U32 | ValueType::I32 | ValueType::F32 => Some(4),
-            ValueType::U64 | ValueType::I64 | ValueType::F64 => Some(8),
-            ValueType::String | ValueType::Array => None,
-        }
-    }
-
-    /// Fewest bytes that one value takes in the file.
+    /// Fewest bytes that a value takes in the file: all of a number or a boolean.
     fn min_bytes(self) -> u64 {
-        match self {
-            ValueType::String => 8,
-            ValueType::Array => 12,
-            _ => self.len_bytes().unwrap_or(1),
-        }
+        Self::ALL[self as usize].2
     }
 
     /// The type's name for people.
     pub fn name(self) -> &'static str {
-        match self {
-            ValueType::U8 => "u8",
-            ValueType::I8 => "i8",
-            ValueType::U16 => "u16",
-            ValueType::I16 => "i16",
-            ValueType::U32 => "u32",
-            ValueType::I32 => "i32",
-            ValueType::F32 => "f32",
-            ValueType::Bool => "bool",
-            ValueType::String => "string",
-            ValueType::Array => "array",
-            ValueType::U64 => "u64",
-            ValueType::I64 => "i64",
-            ValueType::F64 => "f64",
-        }
+        Self::ALL[self as usize].1
     }
 }
 
@@ -115,11 +102,11 @@ impl<'a> Value<'a> {
 
     /// Reads a value. Its text or elements, so many bytes, are those before the cursor: see [`Value::over`].
     pub(super) fn read(cursor: &mut Cursor<'_>) -> Result<(Value<'static>, usize), Error> {
-        let value_type = read_type(cursor)?;
+        let value_type = ValueType::read(cursor)?;
         match value_type {
             ValueType::String => {
-                let text = cursor.string(MAX_STRING_BYTES)?;
-                Ok((Value::String(&[]), text.len()))
+                let len_bytes = cursor.string(MAX_STRING_BYTES)?.len();
+                Ok((Value::String(&[]), len_bytes))
             }
             ValueType::Array => {
                 let (array, len_bytes) = Array::read(cursor, 1)?;
@@ -135,47 +122,23 @@ impl<'a> Value<'a> {
     }
 }
 
-fn read_type(cursor: &mut Cursor<'_>) -> Result<ValueType, Error> {
-    let offset = cursor.pos();
-    let id = cursor.u32()?;
-    ValueType::from_id(id).ok_or(Error::UnknownValueType { offset, id })
-}
-
-/// Decodes one scalar. `None` is a boolean that is neither 0 nor 1, or bytes of another length.
+/// Decodes one scalar. `None` is a boolean that is neither 0 nor 1.
 fn scalar_from_le<'a>(value_type: ValueType, bytes: &[u8]) -> Option<Value<'a>> {
+    let mut wide = [0; 8];
+    wide[..bytes.len()].copy_from_slice(bytes);
+    let bits = u64::from_le_bytes(wide);
+    let spare_bits = 64 - 8 * bytes.len();
     Some(match value_type {
-        ValueType::U8 => {
-            Value::Unsigned(u8::from_le_bytes(bytes.try_into().ok()?).into(), value_type)
+        ValueType::U8 | ValueType::U16 | ValueType::U32 | ValueType::U64 => {
+            Value::Unsigned(bits, value_type)
         }
-        ValueType::U16 => Value::Unsigned(
-            u16::from_le_bytes(bytes.try_into().ok()?).into(),
-            value_type,
-        ),
-        ValueType::U32 => Value::Unsigned(
-            u32::from_le_bytes(bytes.try_into().ok()?).into(),
-            value_type,
-        ),
-        ValueType::U64 => Value::Unsigned(u64::from_le_bytes(bytes.try_into().ok()?), value_type),
-        ValueType::I8 => {
-            Value::Signed(i8::from_le_bytes(bytes.try_into().ok()?).into(), value_type)
+        ValueType::I8 | ValueType::I16 | ValueType::I32 | ValueType::I64 => {
+            Value::Signed((bits << spare_bits) as i64 >> spare_bits, value_type)
         }
-        ValueType::I16 => Value::Signed(
-            i16::from_le_bytes(bytes.try_into().ok()?).into(),
-            value_type,
-        ),
-        ValueType::I32 => Value::Signed(
-            i32::from_le_bytes(bytes.try_into().ok()?).into(),
-            value_type,
-        ),
-        ValueType::I64 => Value::Signed(i64::from_le_bytes(bytes.try_into().ok()?), value_type),
-        ValueType::F32 => Value::F32(f32::from_le_bytes(bytes.try_into().ok()?)),
-        ValueType::F64 => Value::F64(f64::from_le_bytes(bytes.try_into().ok()?)),
-        ValueType::Bool => match bytes {
-            [0] => Value::Bool(false),
-            [1] => Value::Bool(true),
-            _ => return None,
-        },
-        ValueType::String | ValueType::Array => return None,
+        ValueType::F32 => Value::F32(f32::from_bits(bits as u32)),
+        ValueType::F64 => Value::F64(f64::from_bits(bits)),
+        ValueType::Bool if bits < 2 => Value::Bool(bits == 1),
+        ValueType::Bool | ValueType::String | ValueType::Array => return None,
     })
 }
 
@@ -191,32 +154,32 @@ impl<'a> Array<'a> {
     fn read(cursor: &mut Cursor<'_>, nesting: u32) -> Result<(Array<'static>, usize), Error> {
         let offset = cursor.pos();
         if nesting > MAX_ARRAY_NESTING {
-            return Err(Error::ArrayTooDeep {
-                offset,
-                max: MAX_ARRAY_NESTING,
-            });
+            return Err(Error::ArrayTooDeep { offset });
         }
-        let element_type = read_type(cursor)?;
+        let element_type = ValueType::read(cursor)?;
         let len = cursor.u64()?;
         let min_bytes = element_type.min_bytes();
         cursor.check_count("array elements", offset, len, MAX_ARRAY_LEN, min_bytes)?;
-        let bytes = match element_type {
-            ValueType::String => cursor.strings(len, MAX_STRING_BYTES)?,
+        let start = cursor.pos();
+        match element_type {
+            ValueType::String => {
+                for _ in 0..len {
+                    cursor.string(MAX_STRING_BYTES)?;
+                }
+            }
             ValueType::Array => {
-                let start = cursor.pos();
                 for _ in 0..len {
                     Array::read(cursor, nesting + 1)?;
                 }
-                cursor.since(start)
             }
-            _ => cursor.bytes(len * min_bytes)?,
-        };
+            _ => drop(cursor.bytes(len * min_bytes)?),
+        }
         let array = Array {
             element_type,
             len: len as usize,
             bytes: &[],
         };
-        Ok((array, bytes.len()))
+        Ok((array, (cursor.pos() - start) as usize))
     }
 
     /// Number of elements.
@@ -239,70 +202,26 @@ impl<'a> Array<'a> {
         self.bytes.len()
     }
 
-    /// The elements of an array of strings; `None` for another type.
-    pub fn strings(&self) -> Option<Strings<'a>> {
-        (self.element_type == ValueType::String).then_some(Strings {
-            bytes: self.bytes,
-            left: self.len,
-        })
+    /// The bytes of each element of an array of strings; `None` for another type.
+    pub fn strings(&self) -> Option<impl Iterator<Item = &'a [u8]> + use<'a>> {
+        let mut left = self.bytes;
+        let strings = (0..self.len).map_while(move |_| {
+            let (len, rest) = left.split_first_chunk::<8>()?;
+            let (string, rest) = rest.split_at_checked(u64::from_le_bytes(*len) as usize)?;
+            left = rest;
+            Some(string)
+        });
+        (self.element_type == ValueType::String).then_some(strings)
     }
 
-    /// The elements of an array of numbers or booleans; `None` for strings and arrays.
-    pub fn numbers(&self) -> Option<Numbers<'a>> {
-        let len_bytes = self.element_type.len_bytes()? as usize;
-        Some(Numbers {
-            element_type: self.element_type,
-            chunks: self.bytes.chunks_exact(len_bytes),
-        })
-    }
-}
-
-/// The bytes of each string of an array, in order.
-#[derive(Clone, Debug)]
-pub struct Strings<'a> {
-    bytes: &'a [u8],
-    left: usize,
-}
-
-impl<'a> Iterator for Strings<'a> {
-    type Item = &'a [u8];
-
-    fn next(&mut self) -> Option<&'a [u8]> {
-        if self.left == 0 {
+    /// The elements of an array of numbers or booleans; `None` for strings and arrays. A boolean byte that
+    /// is neither 0 nor 1 reads as `true`.
+    pub fn numbers(&self) -> Option<impl Iterator<Item = Value<'a>> + use<'a>> {
+        let element_type = self.element_type;
+        if matches!(element_type, ValueType::String | ValueType::Array) {
             return None;
         }
-        let (len, rest) = self.bytes.split_first_chunk::<8>()?;
-        let (string, rest) = rest.split_at_checked(u64::from_le_bytes(*len) as usize)?;
-        self.bytes = rest;
-        self.left -= 1;
-        Some(string)
-    }
-
-    fn size_hint(&self) -> (usize, Option<usize>) {
-        (self.left, Some(self.left))
+        let each = self.bytes.chunks_exact(element_type.min_bytes() as usize);
+        Some(each.map(move |b| scalar_from_le(element_type, b).unwrap_or(Value::Bool(true))))
     }
 }
-
-impl ExactSizeIterator for Strings<'_> {}
-
-/// Each number of an array, in order. A boolean byte that is neither 0 nor 1 reads as `true`.
-#[derive(Clone, Debug)]
-pub struct Numbers<'a> {
-    element_type: ValueType,
-    chunks: core::slice::ChunksExact<'a, u8>,
-}
-
-impl<'a> Iterator for Numbers<'a> {
-    type Item = Value<'a>;
-
-    fn next(&mut self) -> Option<Value<'a>> {
-        let bytes = self.chunks.next()?;
-        Some(scalar_from_le(self.element_type, bytes).unwrap_or(Value::Bool(true)))
-    }
-
-    fn size_hint(&self) -> (usize, Option<usize>) {
-        self.chunks.size_hint()
-    }
-}
-
-impl ExactSizeIterator for Numbers<'_> {}

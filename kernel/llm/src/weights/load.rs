@@ -13,7 +13,7 @@ use parallel::{Cores, Private};
 
 use super::chunk::Chunk;
 use super::place::Place;
-use super::share::{Outcome, Share};
+use super::share::Share;
 use super::times::{LoadTimes, Timer};
 use super::{Spec, Tensors};
 use crate::gguf::TensorInfo;
@@ -84,8 +84,7 @@ impl<E: core::error::Error> Loader<'_, E> {
                 &mut coming
             });
             let read = self.read_beside(coming_chunk, &mut shares, &mut times);
-            let outcomes = shares.into_iter().map(Share::outcome);
-            if let Some((tensor, error)) = self.note(outcomes.collect(), &mut times) {
+            if let Some((tensor, error)) = self.note(shares, &mut times) {
                 return Err(places[tensor].refused(error));
             }
             read.map_err(LoadError::Source)?;
@@ -125,17 +124,16 @@ impl<E: core::error::Error> Loader<'_, E> {
     /// Takes note of what came of the shares; returns the first damaged tensor and what it has.
     fn note(
         &mut self,
-        outcomes: Vec<Outcome>,
+        shares: Vec<Share<'_>>,
         times: &mut LoadTimes,
     ) -> Option<(usize, matrix::Error)> {
-        for outcome in &outcomes {
-            let Range { start, end } = outcome.checked;
-            self.source
-                .note_checksum(start, end - start, outcome.crc32c);
-            times.pack_us += outcome.pack_us;
-            times.checksum_us += outcome.checksum_us;
+        for share in &shares {
+            let Range { start, end } = share.checked;
+            self.source.note_checksum(start, end - start, share.crc32c);
+            times.pack_us += share.pack_us;
+            times.checksum_us += share.checksum_us;
         }
-        let damaged = outcomes.into_iter().filter_map(|outcome| outcome.damaged);
+        let damaged = shares.into_iter().filter_map(|share| share.damaged);
         damaged.min_by_key(|(tensor, _)| *tensor)
     }
 }

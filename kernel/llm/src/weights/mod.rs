@@ -24,7 +24,7 @@ pub enum Tensor<'a> {
     /// Packed rows.
     Matrix(Matrix<'a>),
     /// Floats.
-    Vector(&'a [F32x4], usize),
+    Vector(&'a mut [F32x4], usize),
 }
 
 /// Tensors, to be taken out by name.

@@ -4,7 +4,7 @@ use alloc::string::String;
 
 use ops::arena::Arena;
 use ops::float::{bf16_to_f32, f16_to_f32};
-use ops::lanes::{F32x4, flat_mut};
+use ops::lanes::{F32x4, flat, flat_mut};
 use ops::matrix::{self, Packing};
 use ops::packed::GROUP;
 use ops::{GgmlType, Matrix};
@@ -17,14 +17,9 @@ use crate::load_error::LoadError;
 pub(super) struct Place<'w, 'a> {
     spec: &'w Spec,
     tensor: &'w TensorInfo,
-    memory: Memory<'a>,
+    memory: Tensor<'a>,
     /// Bytes of the tensor that were taken.
     taken_bytes: u64,
-}
-
-enum Memory<'a> {
-    Vector(&'a mut [F32x4]),
-    Matrix(Matrix<'a>),
 }
 
 impl<'w, 'a> Place<'w, 'a> {
@@ -38,8 +33,8 @@ impl<'w, 'a> Place<'w, 'a> {
         arena: &mut Arena<'a>,
     ) -> Result<Self, LoadError<E>> {
         let memory = match spec.kind {
-            Kind::Vector => Memory::Vector(arena.slice(F32x4::count(spec.cols))?),
-            Kind::Matrix => Memory::Matrix(
+            Kind::Vector => Tensor::Vector(arena.slice(F32x4::count(spec.cols))?, spec.cols),
+            Kind::Matrix => Tensor::Matrix(
                 Matrix::new(arena, tensor.ggml_type, spec.rows, spec.cols)
                     .map_err(|error| refused(spec, error))?,
             ),
@@ -70,8 +65,8 @@ impl<'w, 'a> Place<'w, 'a> {
     /// What is taken as a whole: a group of rows, or a vector.
     pub(super) fn unit_bytes(&self) -> usize {
         let unit = match &self.memory {
-            Memory::Vector(_) => self.tensor.len_bytes as usize,
-            Memory::Matrix(matrix) => GROUP * matrix.file_row_bytes(),
+            Tensor::Vector(..) => self.tensor.len_bytes as usize,
+            Tensor::Matrix(matrix) => GROUP * matrix.file_row_bytes(),
         };
         unit.min(self.tensor.len_bytes as usize)
     }
@@ -97,15 +92,15 @@ impl<'w, 'a> Place<'w, 'a> {
         let from_bytes = self.taken_bytes as usize;
         self.taken_bytes += bytes.len() as u64;
         match &mut self.memory {
-            Memory::Vector(lanes) => {
-                widen(self.tensor.ggml_type, bytes, flat_mut(lanes)).map_err(|NotFinite| {
-                    LoadError::NotFinite {
-                        tensor: self.spec.name.clone(),
-                    }
-                })?;
+            Tensor::Vector(lanes, _) => {
+                widen(self.tensor.ggml_type, bytes, flat_mut(lanes));
+                if !flat(lanes).iter().all(|value| value.is_finite()) {
+                    let tensor = self.spec.name.clone();
+                    return Err(LoadError::NotFinite { tensor });
+                }
                 Ok(None)
             }
-            Memory::Matrix(matrix) => {
+            Tensor::Matrix(matrix) => {
                 let first_row = from_bytes / matrix.file_row_bytes();
                 Ok(Some(matrix.packing(first_row, bytes)))
             }
@@ -119,32 +114,22 @@ impl<'w, 'a> Place<'w, 'a> {
 
     /// The tensor by its name.
     pub(super) fn into_tensor(self) -> (String, Tensor<'a>) {
-        let tensor = match self.memory {
-            Memory::Vector(lanes) => Tensor::Vector(lanes, self.spec.cols),
-            Memory::Matrix(matrix) => Tensor::Matrix(matrix),
-        };
-        (self.spec.name.clone(), tensor)
+        (self.spec.name.clone(), self.memory)
     }
 }
 
 fn refused<E>(spec: &Spec, error: matrix::Error) -> LoadError<E> {
+    let tensor = spec.name.clone();
     match error {
-        matrix::Error::UnsupportedType(ggml_type) => LoadError::UnsupportedType {
-            tensor: spec.name.clone(),
-            ggml_type,
-        },
+        matrix::Error::UnsupportedType(ggml_type) => {
+            LoadError::UnsupportedType { tensor, ggml_type }
+        }
         matrix::Error::OutOfMemory(e) => LoadError::OutOfMemory(e),
-        matrix::Error::BadScale { row } => LoadError::BadScale {
-            tensor: spec.name.clone(),
-            row,
-        },
+        matrix::Error::BadScale { row } => LoadError::BadScale { tensor, row },
     }
 }
 
-/// A value is infinite or no number.
-struct NotFinite;
-
-fn widen(ggml_type: GgmlType, bytes: &[u8], values: &mut [f32]) -> Result<(), NotFinite> {
+fn widen(ggml_type: GgmlType, bytes: &[u8], values: &mut [f32]) {
     let numbers = bytes.chunks_exact(ggml_type.block_bytes());
     for (value, b) in values.iter_mut().zip(numbers) {
         *value = match ggml_type {
@@ -152,9 +137,5 @@ fn widen(ggml_type: GgmlType, bytes: &[u8], values: &mut [f32]) -> Result<(), No
             GgmlType::BF16 => bf16_to_f32(u16::from_le_bytes([b[0], b[1]])),
             _ => f32::from_le_bytes([b[0], b[1], b[2], b[3]]),
         };
-        if !value.is_finite() {
-            return Err(NotFinite);
-        }
     }
-    Ok(())
 }

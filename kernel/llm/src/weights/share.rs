@@ -12,17 +12,11 @@ use super::times::Timer;
 /// What one core does with a chunk, and what came of it.
 #[derive(Default)]
 pub(super) struct Share<'c> {
-    checked: Range<u64>,
+    /// Where in the file the bytes are from whose checksum is taken.
+    pub checked: Range<u64>,
     bytes: &'c [u8],
     packings: Vec<(usize, Packing<'c>)>,
-    outcome: Outcome,
-}
-
-/// What came of a [`Share`].
-#[derive(Default)]
-pub(super) struct Outcome {
-    /// CRC-32C of these bytes of the file.
-    pub checked: Range<u64>,
+    /// CRC-32C of the bytes.
     pub crc32c: u32,
     /// The first tensor that is damaged, by its number, and how.
     pub damaged: Option<(usize, matrix::Error)>,
@@ -64,22 +58,12 @@ impl<'c> Share<'c> {
         let mut crc = Crc32c::new();
         crc.update(self.bytes);
         let checked = timer();
-        let mut damaged = None;
         for (tensor, packing) in self.packings.drain(..) {
             let result = packing.run().map_err(|error| (tensor, error));
-            damaged = damaged.or(result.err());
+            self.damaged = self.damaged.take().or(result.err());
         }
-        self.outcome = Outcome {
-            checked: self.checked.clone(),
-            crc32c: crc.value(),
-            damaged,
-            pack_us: timer().saturating_sub(checked),
-            checksum_us: checked.saturating_sub(started),
-        };
-    }
-
-    /// What came of it.
-    pub(super) fn outcome(self) -> Outcome {
-        self.outcome
+        self.crc32c = crc.value();
+        self.pack_us = timer().saturating_sub(checked);
+        self.checksum_us = checked.saturating_sub(started);
     }
 }

@@ -1,6 +1,6 @@
 //! The tensors of a file that a model uses, checked before their data is read.
 
-use alloc::collections::BTreeSet;
+use alloc::collections::BTreeMap;
 use alloc::vec::Vec;
 
 use ops::{GgmlType, Matrix};
@@ -17,20 +17,28 @@ pub(crate) fn wanted<E>(
     gguf: &Gguf<'_>,
     specs: Vec<Spec>,
 ) -> Result<Vec<(Spec, TensorInfo)>, LoadError<E>> {
+    let all = gguf.tensors().map(|tensor| (tensor.name.as_str(), tensor));
+    let mut unused = BTreeMap::from_iter(all);
     let mut wanted = Vec::with_capacity(specs.len());
     for spec in specs {
-        match gguf.tensor(&spec.name) {
+        match unused.remove(spec.name.as_str()) {
             Some(tensor) => {
                 check(&spec, tensor)?;
                 wanted.push((spec, tensor.clone()));
             }
             None if spec.optional => {}
-            None => {
-                return Err(LoadError::MissingTensor { tensor: spec.name });
-            }
+            None => return Err(LoadError::MissingTensor { tensor: spec.name }),
         }
     }
-    refuse_unknown(gguf, &wanted)?;
+    // A file with tensors that the model would not use: its computation is another one.
+    if let Some(unknown) = gguf
+        .tensors()
+        .find(|t| unused.contains_key(t.name.as_str()))
+    {
+        return Err(LoadError::UnknownTensor {
+            tensor: unknown.name.clone(),
+        });
+    }
     wanted.sort_by_key(|(_, tensor)| tensor.offset_bytes);
     Ok(wanted)
 }
@@ -55,23 +63,6 @@ fn check<E>(spec: &Spec, tensor: &TensorInfo) -> Result<(), LoadError<E>> {
         });
     }
     Ok(())
-}
-
-/// Refuses a file with tensors that the model would not use: its computation is another one.
-fn refuse_unknown<E>(gguf: &Gguf<'_>, wanted: &[(Spec, TensorInfo)]) -> Result<(), LoadError<E>> {
-    if gguf.tensors().len() == wanted.len() {
-        return Ok(());
-    }
-    let known: BTreeSet<&str> = wanted.iter().map(|(spec, _)| spec.name.as_str()).collect();
-    match gguf
-        .tensors()
-        .find(|tensor| !known.contains(tensor.name.as_str()))
-    {
-        Some(tensor) => Err(LoadError::UnknownTensor {
-            tensor: tensor.name.clone(),
-        }),
-        None => Ok(()),
-    }
 }
 
 fn is_float(ggml_type: GgmlType) -> bool {

@@ -110,7 +110,7 @@ fn answer(session: &mut Session<'_>, args: &Args, settings: Settings) -> Result<
     let (engine, threads) = (&mut session.engine, &session.threads);
 
     let start = Instant::now();
-    let mut chosen = sampler.sample(engine.prefill(&ids, threads, &|| false)?);
+    let mut chosen = sampler.sample(engine.prefill(&ids, threads)?);
     let prefill = start.elapsed();
     let mut stream = Utf8Stream::new();
     let mut made = Vec::new();
