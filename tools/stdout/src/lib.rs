@@ -52,9 +52,7 @@ impl From<io::Error> for Error {
 /// # Errors
 /// [`Error`].
 pub fn write(text: fmt::Arguments<'_>) -> Result<(), Error> {
-    let mut out = io::stdout().lock();
-    out.write_fmt(text)?;
-    Ok(out.flush()?)
+    write_bytes(text.to_string().as_bytes())
 }
 
 /// Writes bytes as they are, and sends them off.

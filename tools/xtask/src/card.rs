@@ -190,8 +190,8 @@ pub fn write(
     image.write_all(&master_boot_record(size_bytes))?;
     format(&image, size_bytes)?;
 
-    let slice = BufStream::new(partition(&image, size_bytes)?);
-    let volume = FileSystem::new(slice, FsOptions::new().time_provider(&Epoch))?;
+    let options = FsOptions::new().time_provider(&Epoch);
+    let volume = FileSystem::new(partition(&image, size_bytes)?, options)?;
     let root = volume.root_dir();
     for file in files {
         copy(file, &root, progress)
@@ -224,12 +224,9 @@ fn copy(
     Ok(())
 }
 
-fn partition(image: &File, size_bytes: u64) -> Result<StreamSlice<&File>> {
-    Ok(StreamSlice::new(
-        image,
-        PARTITION_START * SECTOR,
-        size_bytes,
-    )?)
+fn partition(image: &File, size_bytes: u64) -> Result<BufStream<StreamSlice<&File>>> {
+    let slice = StreamSlice::new(image, PARTITION_START * SECTOR, size_bytes)?;
+    Ok(BufStream::new(slice))
 }
 
 fn format(image: &File, size_bytes: u64) -> Result<()> {
@@ -240,7 +237,7 @@ fn format(image: &File, size_bytes: u64) -> Result<()> {
         .total_sectors(sectors)
         .volume_id(SERIAL)
         .volume_label(*b"PILM       ");
-    fatfs::format_volume(BufStream::new(partition(image, size_bytes)?), options)?;
+    fatfs::format_volume(partition(image, size_bytes)?, options)?;
     Ok(())
 }
 
@@ -294,7 +291,7 @@ mod tests {
     fn read_back(path: &Path, size: u64, name: &str) -> Vec<u8> {
         let image = File::options().read(true).write(true).open(path).unwrap();
         let slice = partition(&image, size).unwrap();
-        let volume = FileSystem::new(BufStream::new(slice), FsOptions::new()).unwrap();
+        let volume = FileSystem::new(slice, FsOptions::new()).unwrap();
         assert_eq!(volume.fat_type(), FatType::Fat32);
         let mut bytes = Vec::new();
         volume

@@ -19,6 +19,7 @@ use crate::voice::Voice;
 use crate::workspace::output_dir;
 use crate::{figures as data, firmware, image};
 use anyhow::{Context, Result, bail, ensure};
+use clap::ValueEnum;
 use conversation::{Conversation, STEPS};
 pub use figures::Figures;
 use figures::ModelFigures;
@@ -91,12 +92,12 @@ enum WeightType {
 }
 
 impl WeightType {
-    fn name(self) -> &'static str {
-        match self {
-            WeightType::Q8_0 => "q8_0",
-            WeightType::Q4_1 => "q4_1",
-            WeightType::F16 => "f16",
-        }
+    fn name(self) -> String {
+        let value = self.to_possible_value();
+        value
+            .expect("every type can be asked for")
+            .get_name()
+            .to_owned()
     }
 
     fn file(self, voice: Voice) -> Result<PathBuf> {
@@ -176,7 +177,7 @@ pub fn count(options: &Options) -> Result<()> {
 
 fn prepare(voice: Voice, kernel: &Path, weight_type: WeightType, kernels: Kernels) -> Result<Job> {
     let name = match kernels {
-        Kernels::Int8 => weight_type.name().to_owned(),
+        Kernels::Int8 => weight_type.name(),
         kernels => format!("{}_{kernels}", weight_type.name()),
     };
     let model = weight_type.file(voice)?;

@@ -85,10 +85,8 @@ pub struct Options {
 /// # Errors
 /// The kernel does not build, LLVM's tools are missing, or a loop misses its bar.
 pub fn mca(options: &Options) -> Result<()> {
-    let elf = match &options.elf {
-        Some(elf) => elf.clone(),
-        None => firmware::build(Voice::new(false))?.elf,
-    };
+    let build = || firmware::build(Voice::new(false)).map(|firmware| firmware.elf);
+    let elf = options.elf.clone().map_or_else(build, Ok)?;
     let listing = disassemble(&elf)?;
     let mut costs = Vec::new();
     for site in innermost_loops(&listing) {

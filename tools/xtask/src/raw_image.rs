@@ -10,7 +10,7 @@
 //! ```
 
 use anyhow::{Context, Result, ensure};
-use object::read::elf::{FileHeader, ProgramHeader};
+use object::read::elf::{ElfFile64, FileHeader, ProgramHeader};
 use object::{Endianness, Object, ObjectSection, SectionKind, elf};
 
 /// Where the board's firmware (`kernel_address`) and QEMU put a raw image.
@@ -49,8 +49,8 @@ pub struct Sizes {
 /// Not a 64-bit AArch64 ELF; entry or first byte not at [`LOAD_ADDR`]; segments that overlap or lie
 /// too far apart; a first byte pair that the board would take for gzip.
 pub fn flatten(elf_bytes: &[u8]) -> Result<RawImage> {
-    let header = elf::FileHeader64::<Endianness>::parse(elf_bytes).context("not an ELF file")?;
-    let endian = header.endian().context("not an ELF file")?;
+    let file = ElfFile64::<Endianness>::parse(elf_bytes).context("not an ELF file")?;
+    let (header, endian) = (file.elf_header(), file.endian());
     ensure!(
         header.e_machine(endian) == elf::EM_AARCH64,
         "the ELF is not for AArch64 (machine {})",
@@ -63,7 +63,7 @@ pub fn flatten(elf_bytes: &[u8]) -> Result<RawImage> {
     );
 
     let mut segments = Vec::new();
-    for segment in header.program_headers(endian, elf_bytes)? {
+    for segment in file.elf_program_headers() {
         if segment.p_type(endian) == elf::PT_LOAD && segment.p_memsz(endian) > 0 {
             let data = segment
                 .data(endian, elf_bytes)
@@ -103,12 +103,11 @@ pub fn flatten(elf_bytes: &[u8]) -> Result<RawImage> {
     Ok(RawImage {
         bytes,
         memory_end,
-        sizes: section_sizes(elf_bytes)?,
+        sizes: section_sizes(&file),
     })
 }
 
-fn section_sizes(elf_bytes: &[u8]) -> Result<Sizes> {
-    let file = object::File::parse(elf_bytes)?;
+fn section_sizes(file: &ElfFile64<'_>) -> Sizes {
     let mut sizes = Sizes::default();
     for section in file.sections() {
         match section.kind() {
@@ -123,7 +122,7 @@ fn section_sizes(elf_bytes: &[u8]) -> Result<Sizes> {
             _ => {}
         }
     }
-    Ok(sizes)
+    sizes
 }
 
 #[cfg(test)]

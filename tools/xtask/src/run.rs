@@ -64,10 +64,8 @@ pub fn run(options: &Options) -> Result<()> {
     let voice = Voice::new(options.quiet);
     image::check_first(options.model.as_slice(), options.sd_size)?;
     emulator::ensure(voice)?;
-    let model = match &options.model {
-        Some(model) => model.clone(),
-        None => model::ensure(voice)?,
-    };
+    let model = options.model.clone();
+    let model = model.map_or_else(|| model::ensure(voice), Ok)?;
     let model = CardFile::path(image::file_name(&model)?, &model);
     let firmware = firmware::build(voice)?;
     // one of its own, so that runs side by side do not meet; removed when dropped

@@ -6,7 +6,7 @@
 use crate::firmware;
 use crate::voice::Voice;
 use crate::workspace::{TARGET, cargo, printed};
-use anyhow::{Context, Result, bail, ensure};
+use anyhow::{Context, Result, ensure};
 use object::{Object, ObjectSymbol};
 use serde::Deserialize;
 use std::collections::BTreeSet;
@@ -90,16 +90,13 @@ fn packages(tree: &str) -> BTreeSet<(&str, &str)> {
 }
 
 fn check_native(tree: &BTreeSet<(&str, &str)>, metadata: &Metadata) -> Result<()> {
-    for Package {
-        name,
-        version,
-        links,
-    } in &metadata.packages
-    {
-        let is_native = links.is_some() || name.ends_with("-sys");
-        if is_native && tree.contains(&(name, version)) {
-            bail!("{name} links a native library: the kernel must not");
-        }
+    for package in &metadata.packages {
+        let name = package.name.as_str();
+        let is_native = package.links.is_some() || name.ends_with("-sys");
+        ensure!(
+            !is_native || !tree.contains(&(name, &package.version)),
+            "{name} links a native library: the kernel must not"
+        );
     }
     Ok(())
 }

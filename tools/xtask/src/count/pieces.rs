@@ -5,7 +5,6 @@
 
 use super::conversation::STEPS;
 use super::figures::{Figures, millions};
-use std::fmt::Write;
 
 /// Bytes of 32 weights.
 const Q8_0_BLOCK_BYTES: f64 = 34.0;
@@ -34,12 +33,10 @@ pub fn table(figures: &Figures, per_32: f64) -> Option<String> {
     for (position, counted) in counted {
         // the tokens that are averaged see so many positions
         let attention = growth * (position + (STEPS as f64 + 1.0) / 2.0);
-        writeln!(
-            table,
-            "| {position} | {products:.1} | {attention:.1} | {:.1} | {counted:.1} |",
-            counted - products - attention
-        )
-        .ok()?;
+        let rest = counted - products - attention;
+        table += &format!(
+            "| {position} | {products:.1} | {attention:.1} | {rest:.1} | {counted:.1} |\n"
+        );
     }
     Some(table)
 }

@@ -131,14 +131,15 @@ pub(crate) fn install(voice: Voice, package: &str, suite: Option<(&Debian, &str)
     }
     arguments.push(package);
     if !is_root() {
-        let mut commands = String::new();
-        if let Some((path, text)) = &entry {
+        let add_entry = entry.map_or_else(String::new, |(path, text)| {
             let text = text.trim_end().replace('\n', "\\n");
-            commands.push_str(&format!("  printf '{text}\\n' | sudo tee {path}\n"));
-        }
-        commands.push_str("  sudo apt-get update\n");
-        commands.push_str(&format!("  sudo apt-get {}", arguments.join(" ")));
-        bail!("{package} has to be installed by root; type:\n{commands}\nand start again");
+            format!("  printf '{text}\\n' | sudo tee {path}\n")
+        });
+        bail!(
+            "{package} has to be installed by root; type:\n{add_entry}  sudo apt-get update\n  sudo apt-get {}\n\
+             and start again",
+            arguments.join(" ")
+        );
     }
     if let Some((path, text)) = entry {
         voice.say(format!(
