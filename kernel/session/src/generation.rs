@@ -105,7 +105,10 @@ impl Generation {
             },
         );
         plan.prompt.iter().for_each(|&id| sampler.accept(id));
-        let text = TokenText::new(plan.source != Source::Text && tokenizer.has_leading_space(), tokenizer);
+        let text = TokenText::new(
+            plan.source != Source::Text && tokenizer.has_leading_space(),
+            tokenizer,
+        );
         let context_len = engine.context_len();
         let reused_tokens = engine.reuse(&plan.prompt);
         if plan.counts {
@@ -122,7 +125,11 @@ impl Generation {
                 max_draft: settings.speculate,
                 ..Lookup::default()
             },
-            answer: Vec::with_capacity(if plan.source == Source::Conversation { context_len + 1 } else { 0 }),
+            answer: Vec::with_capacity(if plan.source == Source::Conversation {
+                context_len + 1
+            } else {
+                0
+            }),
             usage: Usage {
                 prompt_tokens: plan.prompt.len(),
                 reused_tokens,

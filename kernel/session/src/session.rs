@@ -327,13 +327,18 @@ impl<'s, 'm, M: Machine> Session<'s, 'm, M> {
                 let model = self.model.as_ref().ok_or_else(no_model)?;
                 let (prompt, source) = match complete.prompt()? {
                     Prompt::Ids(ids) => (ids.iter().copied().map(TokenId).collect(), Source::Text),
-                    Prompt::Raw { text, special } => (model.raw_prompt(text, special), Source::Text),
+                    Prompt::Raw { text, special } => {
+                        (model.raw_prompt(text, special), Source::Text)
+                    }
                     Prompt::Question(text) => {
                         let question = [Message {
                             role: String::from("user"),
                             content: text.into(),
                         }];
-                        (model.render(&question, &self.kept.settings)?, Source::Messages)
+                        (
+                            model.render(&question, &self.kept.settings)?,
+                            Source::Messages,
+                        )
                     }
                 };
                 return self.generate(prompt, source, &sampling, logits);

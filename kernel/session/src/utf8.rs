@@ -5,6 +5,9 @@
 //! are passed on as U+FFFD, exactly as [`alloc::string::String::from_utf8_lossy`] would do with
 //! all bytes at once.
 
+/// Text, or bytes that are no character.
+pub type Piece<'a> = Result<&'a str, &'a [u8]>;
+
 /// Turns a stream of bytes into a stream of valid text.
 #[derive(Debug, Default, Clone)]
 pub struct Utf8Stream {
@@ -35,7 +38,7 @@ impl Utf8Stream {
     }
 
     /// Takes one byte; hands what became certain to `emit`: bytes that are no character, then a character.
-    pub fn push_byte(&mut self, byte: u8, emit: &mut dyn FnMut(Result<&str, &[u8]>)) {
+    pub fn push_byte(&mut self, byte: u8, emit: &mut dyn FnMut(Piece<'_>)) {
         self.held[self.len] = byte;
         self.len += 1;
         match core::str::from_utf8(&self.held[..self.len]) {

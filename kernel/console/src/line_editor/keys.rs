@@ -155,7 +155,10 @@ impl KeyDecoder {
     fn ground(&mut self, byte: u8, emit: &mut dyn FnMut(Key)) {
         let mut utf8 = core::mem::take(&mut self.utf8);
         utf8.push_byte(byte, &mut |piece| match piece {
-            Ok(text) => text.chars().filter_map(|c| self.key(c)).for_each(&mut *emit),
+            Ok(text) => text
+                .chars()
+                .filter_map(|c| self.key(c))
+                .for_each(&mut *emit),
             Err(bytes) => bytes.iter().for_each(|&byte| emit(Key::Invalid(byte))),
         });
         self.utf8 = utf8;
