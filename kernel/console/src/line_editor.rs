@@ -51,17 +51,11 @@ pub enum Input {
     },
 }
 
-/// What the editor is in the middle of.
-#[derive(Debug, PartialEq, Eq)]
-enum Mode {
-    Person,
-    Json { bytes: Vec<u8>, dropped: usize },
-}
-
 /// The line in the making, its history, and what the terminal shows of it.
 #[derive(Debug)]
 pub struct LineEditor {
-    mode: Mode,
+    /// A program's line in the making.
+    json: Option<Vec<u8>>,
     keys: KeyDecoder,
     buffer: Buffer,
     display: Display,
@@ -76,7 +70,7 @@ impl LineEditor {
     /// An editor for a terminal of `columns` columns that shows `prompt` (one column per byte).
     pub fn new(prompt: &str, columns: usize) -> Self {
         let mut editor = Self {
-            mode: Mode::Person,
+            json: None,
             keys: KeyDecoder::new(),
             buffer: Buffer::new(),
             display: Display::new(columns),
@@ -105,21 +99,18 @@ impl LineEditor {
 
     /// Whether nothing of a line has been typed.
     pub fn is_empty(&self) -> bool {
-        self.mode == Mode::Person && self.buffer.text().is_empty() && self.keys.is_idle()
+        self.json.is_none() && self.buffer.text().is_empty() && self.keys.is_idle()
     }
 
     /// Takes one byte. The screen is brought up to date by [`Self::refresh`], once for many bytes;
     /// a finished line has been shown whole and the cursor is on a new row.
     pub fn push(&mut self, byte: u8, echo: &mut Vec<u8>) -> Option<Input> {
-        if matches!(self.mode, Mode::Json { .. }) {
+        if self.json.is_some() {
             return self.push_json(byte);
         }
         if byte == b'{' && self.is_empty() && self.dropped == 0 {
             self.keys.swallows(byte);
-            self.mode = Mode::Json {
-                bytes: Vec::from(b"{"),
-                dropped: 0,
-            };
+            self.json = Some(Vec::from(b"{"));
             return None;
         }
         // One byte completes at most one line; a refuted character may come before its key.
@@ -143,42 +134,40 @@ impl LineEditor {
 
     /// Ctrl-C, CR, LF, Ctrl-U and backspace occur in no JSON text; all other bytes are the line's.
     fn push_json(&mut self, byte: u8) -> Option<Input> {
-        let Mode::Json { bytes, dropped } = &mut self.mode else {
-            return None;
-        };
+        let bytes = self.json.as_mut()?;
         match byte {
-            b'\r' | b'\n' => {
-                if byte == b'\r' {
-                    self.keys.note_cr();
-                }
-                let (bytes, dropped) = (core::mem::take(bytes), *dropped);
-                self.mode = Mode::Person;
-                return Some(match dropped {
-                    0 => Input::Json(bytes),
-                    _ => Input::Overlong {
-                        json: true,
-                        limit: MAX_JSON_BYTES,
-                        dropped,
-                    },
-                });
-            }
-            0x03 => {
-                self.mode = Mode::Person;
-                return Some(Input::Interrupt);
-            }
-            0x15 => self.mode = Mode::Person,
+            b'\r' | b'\n' | 0x03 | 0x15 => {}
+            // DEL may stand in a JSON string, but not right after the brace.
+            0x08 | 0x7F if bytes.len() == 1 => {}
             0x08 => {
                 bytes.pop();
-                if bytes.is_empty() {
-                    self.mode = Mode::Person;
-                }
+                return None;
             }
-            // DEL may stand in a JSON string, but not right after the brace.
-            0x7F if bytes.len() == 1 => self.mode = Mode::Person,
-            _ if bytes.len() < MAX_JSON_BYTES => bytes.push(byte),
-            _ => *dropped += 1,
+            _ if bytes.len() < MAX_JSON_BYTES => {
+                bytes.push(byte);
+                return None;
+            }
+            _ => {
+                self.dropped += 1;
+                return None;
+            }
         }
-        None
+        let dropped = core::mem::take(&mut self.dropped);
+        let bytes = self.json.take()?;
+        match byte {
+            0x03 => return Some(Input::Interrupt),
+            b'\r' => self.keys.note_cr(),
+            b'\n' => {}
+            _ => return None,
+        }
+        Some(match dropped {
+            0 => Input::Json(bytes),
+            _ => Input::Overlong {
+                json: true,
+                limit: MAX_JSON_BYTES,
+                dropped,
+            },
+        })
     }
 
     fn key(&mut self, key: Key, echo: &mut Vec<u8>) -> Option<Input> {
@@ -193,8 +182,8 @@ impl LineEditor {
                 self.invalid = Some((count + 1, first));
                 self.insert('\u{FFFD}', echo);
             }
-            Key::Backspace => self.delete(self.buffer.left()..cursor),
-            Key::Delete => self.delete(cursor..self.buffer.right()),
+            Key::Backspace => drop(self.delete(self.buffer.left()..cursor)),
+            Key::Delete => drop(self.delete(cursor..self.buffer.right())),
             Key::Left => self.buffer.go_to(self.buffer.left()),
             Key::Right => self.buffer.go_to(self.buffer.right()),
             Key::WordLeft => self.buffer.go_to(self.buffer.word_left()),
@@ -225,7 +214,7 @@ impl LineEditor {
                 self.start(echo);
             }
             Key::EndOrDelete if end == 0 => return Some(Input::EndOfInput),
-            Key::EndOrDelete => self.delete(cursor..self.buffer.right()),
+            Key::EndOrDelete => drop(self.delete(cursor..self.buffer.right())),
             Key::Interrupt => {
                 self.buffer.go_to(end);
                 self.refresh(echo);
@@ -290,12 +279,8 @@ impl LineEditor {
         }
     }
 
-    fn delete(&mut self, range: core::ops::Range<usize>) {
-        self.remove(range);
-    }
-
     /// What did not fit is reported when the line is entered, unless all of the line is deleted.
-    fn remove(&mut self, range: core::ops::Range<usize>) -> String {
+    fn delete(&mut self, range: core::ops::Range<usize>) -> String {
         let removed = self.buffer.remove(range);
         if self.buffer.text().is_empty() {
             self.dropped = 0;
@@ -304,7 +289,7 @@ impl LineEditor {
     }
 
     fn kill(&mut self, range: core::ops::Range<usize>) {
-        let killed = self.remove(range);
+        let killed = self.delete(range);
         if !killed.is_empty() {
             self.killed = killed;
         }

@@ -30,4 +30,4 @@ mod utf8;
 
 pub use lab::machine::{self, Machine};
 pub use session::{Kept, Session, Step};
-pub use utf8::Utf8Stream;
+pub use utf8::{Piece, Utf8Stream};

@@ -6,7 +6,7 @@
 //! all bytes at once.
 
 /// Text, or bytes that are no character.
-pub type Piece<'p> = Result<&'p str, &'p [u8]>;
+pub type Piece<'a> = Result<&'a str, &'a [u8]>;
 
 /// Turns a stream of bytes into a stream of valid text.
 #[derive(Debug, Default, Clone)]

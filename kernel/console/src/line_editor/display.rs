@@ -42,7 +42,6 @@ pub struct Display {
     cursor: usize,
     /// First character of the line that is on show.
     first: usize,
-    next: Vec<Cell>,
 }
 
 impl Display {
@@ -53,7 +52,6 @@ impl Display {
             drawn: Vec::new(),
             cursor: 0,
             first: 0,
-            next: Vec::new(),
         }
     }
 
@@ -76,20 +74,11 @@ impl Display {
 
     /// Brings the row up to date with `line` and its cursor (a byte offset).
     pub fn update(&mut self, line: &str, cursor: usize, echo: &mut Vec<u8>) {
-        let cursor_chars = line[..cursor].chars().count();
-        let window = self.window(line, cursor_chars);
-        let mut next = core::mem::take(&mut self.next);
-        next.clear();
-        next.extend(
-            line.chars()
-                .skip(window.start)
-                .take(window.len())
-                .map(Cell::of),
-        );
-        let target: usize = next[..cursor_chars - window.start]
-            .iter()
-            .map(|cell| cell.width)
-            .sum();
+        let before = &line[..cursor];
+        let window = self.window(line, before);
+        let shown = line.chars().skip(window.start).take(window.len());
+        let next: Vec<Cell> = shown.map(Cell::of).collect();
+        let target = width_of(&next[..before.chars().count() - window.start]);
 
         let equal = self
             .drawn
@@ -99,10 +88,9 @@ impl Display {
             .count();
         // A combining mark joins what precedes it: such a change starts at the base character.
         let equal = base_before(&self.drawn, base_before(&next, equal));
-        let drawn_width: usize = self.drawn.iter().map(|cell| cell.width).sum();
+        let drawn_width = width_of(&self.drawn);
         if equal < self.drawn.len() || equal < next.len() {
-            let from: usize = next[..equal].iter().map(|cell| cell.width).sum();
-            self.go_to(from, &next[..equal], echo);
+            self.go_to(width_of(&next[..equal]), &next[..equal], echo);
             for cell in &next[equal..] {
                 push_char(echo, cell.glyph);
                 self.cursor += cell.width;
@@ -113,7 +101,7 @@ impl Display {
             self.cursor = self.cursor.max(drawn_width);
         }
         self.go_to(target, &next, echo);
-        self.next = core::mem::replace(&mut self.drawn, next);
+        self.drawn = next;
     }
 
     /// Moves the cursor: `\b` to the left; to the right by writing `cells` again.
@@ -133,39 +121,29 @@ impl Display {
         self.cursor = column;
     }
 
-    /// The characters on show: a part of the line that has the cursor in it and fits the window.
-    fn window(&mut self, line: &str, cursor: usize) -> Range<usize> {
+    /// The characters on show: a part of the line that has the cursor in it, behind `before`, and fits the window.
+    fn window(&mut self, line: &str, before: &str) -> Range<usize> {
         // One column stays free so that the terminal never wraps.
         let room = self.columns - 1;
+        let cursor = before.chars().count();
         if columns_of(line.chars()) <= room {
             self.first = 0;
-            return 0..line.chars().count();
-        }
-        let fits = |first: usize| columns_of(line.chars().skip(first).take(cursor - first)) <= room;
-        if cursor < self.first || !fits(self.first) {
+        } else if cursor < self.first || columns_of(before.chars().skip(self.first)) > room {
             // Half a window of text stays before the cursor, so that scrolling is rare.
-            let mut first = cursor;
-            let mut width = 0;
-            for c in line[..byte_of(line, cursor)].chars().rev() {
-                width += Cell::of(c).width;
-                if width > room / 2 {
-                    break;
-                }
-                first -= 1;
-            }
-            self.first = first;
+            self.first = cursor - fitting(before.chars().rev(), room / 2);
         }
-        let mut end = self.first;
-        let mut width = 0;
-        for c in line.chars().skip(self.first) {
-            width += Cell::of(c).width;
-            if width > room {
-                break;
-            }
-            end += 1;
-        }
-        self.first..end
+        self.first..self.first + fitting(line.chars().skip(self.first), room)
     }
+}
+
+/// How many of the characters fit into `room` columns.
+fn fitting(chars: impl Iterator<Item = char>, room: usize) -> usize {
+    let mut width = 0;
+    let fits = |c: &char| {
+        width += Cell::of(*c).width;
+        width <= room
+    };
+    chars.take_while(fits).count()
 }
 
 /// The largest index ≤ `at` that does not cut a base character from its marks.
@@ -176,10 +154,8 @@ fn base_before(cells: &[Cell], mut at: usize) -> usize {
     at
 }
 
-fn byte_of(line: &str, chars: usize) -> usize {
-    line.char_indices()
-        .nth(chars)
-        .map_or(line.len(), |(at, _)| at)
+fn width_of(cells: &[Cell]) -> usize {
+    cells.iter().map(|cell| cell.width).sum()
 }
 
 fn columns_of(chars: impl Iterator<Item = char>) -> usize {
