@@ -58,9 +58,8 @@ impl Control {
     pub fn apply(self, model: &mut Editable) {
         let size = |model: &Editable, part| model.size(part).expect("a model that runs");
         let scale = |model: &mut Editable, part: &str, factor: f32| {
-            if let Some(Value::F32(v)) = model.get(part) {
-                let scaled = Value::F32(v * factor);
-                model.set(part, scaled);
+            if let Some(v) = model.get(part).and_then(Value::as_f32) {
+                model.set(part, Value::f32(v * factor));
             }
         };
         match self {

@@ -4,11 +4,11 @@ use std::io::Write;
 
 use ops::GgmlType;
 
-use super::encode::encode;
 use super::random::SplitMix64;
 use super::shape::{Architecture, Shape};
 use super::vocabulary::{Vocabulary, VocabularyKind};
 use crate::gguf_writer::{Error, Header, Value};
+use crate::quantize::quantize;
 use crate::requantize::file_type;
 
 /// ChatML, as a Jinja template.
@@ -63,7 +63,7 @@ pub fn bytes(shape: &Shape, ggml_type: GgmlType) -> Vec<u8> {
 /// Those of the writer; rows that are no multiple of the type's blocks.
 ///
 /// # Panics
-/// When [`encode`] does not make `ggml_type`.
+/// When [`quantize`] does not make `ggml_type`.
 pub fn write<W: Write>(shape: &Shape, ggml_type: GgmlType, out: W) -> Result<W, Error> {
     write_mixed(shape, &|_| ggml_type, out, &mut |_, _| ())
 }
@@ -91,7 +91,7 @@ pub fn q4_k_m(tensor: &str) -> GgmlType {
 /// Those of the writer; rows that are no multiple of the type's blocks.
 ///
 /// # Panics
-/// When [`encode`] does not make a type.
+/// When [`quantize`] does not make a type.
 pub fn write_mixed<W: Write>(
     shape: &Shape,
     type_of: &dyn Fn(&str) -> GgmlType,
@@ -131,7 +131,7 @@ pub fn write_mixed<W: Write>(
             row.extend((0..tensor.cols).map(|_| tensor.mean + deviation * random.normal()));
             encoded.clear();
             assert!(
-                encode(stored, &row, &mut encoded),
+                quantize(stored, &row, &mut encoded),
                 "{stored:?} cannot be made"
             );
             body.write(&tensor.name, &encoded)?;
@@ -238,11 +238,11 @@ fn tensors(shape: &Shape) -> Vec<Tensor> {
 fn metadata(shape: &Shape, ggml_type: GgmlType, vocabulary: &Vocabulary) -> Header {
     let mut header = Header::new();
     let arch = shape.architecture.name();
-    let u32_of = |n: usize| Value::U32(n as u32);
+    let u32_of = |n: usize| Value::u32(n as u32);
     header.set("general.architecture", Value::str(arch));
     header.set("general.name", Value::str(shape.name));
-    header.set("general.file_type", Value::U32(file_type(ggml_type)));
-    header.set("general.quantization_version", Value::U32(2));
+    header.set("general.file_type", Value::u32(file_type(ggml_type)));
+    header.set("general.quantization_version", Value::u32(2));
     for (key, value) in [
         ("block_count", u32_of(shape.n_layers)),
         ("context_length", u32_of(shape.max_seq_len)),
@@ -254,10 +254,10 @@ fn metadata(shape: &Shape, ggml_type: GgmlType, vocabulary: &Vocabulary) -> Head
         ("attention.value_length", u32_of(shape.head_dim)),
         (
             "attention.layer_norm_rms_epsilon",
-            Value::F32(shape.rms_norm_eps),
+            Value::f32(shape.rms_norm_eps),
         ),
         ("rope.dimension_count", u32_of(shape.head_dim)),
-        ("rope.freq_base", Value::F32(shape.rope_theta)),
+        ("rope.freq_base", Value::f32(shape.rope_theta)),
         ("vocab_size", u32_of(shape.vocab_size)),
     ] {
         header.set(format!("{arch}.{key}"), value);
@@ -280,13 +280,13 @@ fn metadata(shape: &Shape, ggml_type: GgmlType, vocabulary: &Vocabulary) -> Head
             "tokenizer.ggml.token_type",
             Value::i32s(vocabulary.types.iter().copied()),
         ),
-        ("tokenizer.ggml.bos_token_id", Value::U32(vocabulary.begin)),
-        ("tokenizer.ggml.eos_token_id", Value::U32(vocabulary.end)),
+        ("tokenizer.ggml.bos_token_id", Value::u32(vocabulary.begin)),
+        ("tokenizer.ggml.eos_token_id", Value::u32(vocabulary.end)),
         (
             "tokenizer.ggml.unknown_token_id",
-            Value::U32(vocabulary.unknown),
+            Value::u32(vocabulary.unknown),
         ),
-        ("tokenizer.ggml.add_bos_token", Value::Bool(sentence_piece)),
+        ("tokenizer.ggml.add_bos_token", Value::bool(sentence_piece)),
         ("tokenizer.chat_template", Value::str(template)),
     ] {
         header.set(key, value);
@@ -294,7 +294,7 @@ fn metadata(shape: &Shape, ggml_type: GgmlType, vocabulary: &Vocabulary) -> Head
     if sentence_piece {
         let scores = vocabulary.scores.iter().copied();
         header.set("tokenizer.ggml.scores", Value::f32s(scores));
-        header.set("tokenizer.ggml.add_space_prefix", Value::Bool(true));
+        header.set("tokenizer.ggml.add_space_prefix", Value::bool(true));
     } else {
         header.set(
             "tokenizer.ggml.merges",
