@@ -155,82 +155,57 @@ fn tensors(shape: &Shape) -> Vec<Tensor> {
     );
     // Deviation of a matrix whose input has unit deviation and whose output shall have `gain`.
     let scaled = |gain: f32, cols: usize| gain / (cols as f32).sqrt();
-    let matrix = |name: String, rows: usize, cols: usize, deviation: f32| Tensor {
-        name,
-        rows,
-        cols,
-        mean: 0.0,
-        deviation,
+    let (hidden_dim, vocab_size) = (shape.hidden_dim, shape.vocab_size);
+    let mut all = Vec::new();
+    let mut add = |name: String, rows, cols, mean, deviation| {
+        all.push(Tensor {
+            name,
+            rows,
+            cols,
+            mean,
+            deviation,
+        });
     };
-    let vector = |name: String, cols: usize, mean: f32, deviation: f32| Tensor {
-        name,
-        rows: 0,
-        cols,
-        mean,
-        deviation,
+    let embedding = EMBEDDING_DEVIATION;
+    add("token_embd.weight".into(), vocab_size, dim, 0.0, embedding);
+    let decoder = [
+        ("attn_norm.weight", 0, dim, 1.0, 0.25),
+        ("attn_q.weight", q_dim, dim, 0.0, scaled(1.3, dim)),
+        ("attn_k.weight", kv_dim, dim, 0.0, scaled(1.3, dim)),
+        ("attn_v.weight", kv_dim, dim, 0.0, scaled(1.0, dim)),
+        ("attn_output.weight", dim, q_dim, 0.0, scaled(0.7, q_dim)),
+        ("ffn_norm.weight", 0, dim, 1.0, 0.25),
+        ("ffn_gate.weight", hidden_dim, dim, 0.0, scaled(1.2, dim)),
+        ("ffn_up.weight", hidden_dim, dim, 0.0, scaled(1.0, dim)),
+        (
+            "ffn_down.weight",
+            dim,
+            hidden_dim,
+            0.0,
+            scaled(0.7, hidden_dim),
+        ),
+    ];
+    let own: &[_] = match shape.architecture {
+        Architecture::Llama => &[],
+        Architecture::Qwen2 => &[
+            ("attn_q.bias", 0, q_dim, 0.0, 1.0),
+            ("attn_k.bias", 0, kv_dim, 0.0, 1.0),
+            ("attn_v.bias", 0, kv_dim, 0.0, 0.3),
+        ],
+        Architecture::Qwen3 => &[
+            ("attn_q_norm.weight", 0, shape.head_dim, 1.3, 0.3),
+            ("attn_k_norm.weight", 0, shape.head_dim, 1.3, 0.3),
+        ],
     };
-
-    let mut all = vec![matrix(
-        "token_embd.weight".into(),
-        shape.vocab_size,
-        dim,
-        EMBEDDING_DEVIATION,
-    )];
     for l in 0..shape.n_layers {
-        let name = |part: &str| format!("blk.{l}.{part}");
-        all.extend([
-            vector(name("attn_norm.weight"), dim, 1.0, 0.25),
-            matrix(name("attn_q.weight"), q_dim, dim, scaled(1.3, dim)),
-            matrix(name("attn_k.weight"), kv_dim, dim, scaled(1.3, dim)),
-            matrix(name("attn_v.weight"), kv_dim, dim, scaled(1.0, dim)),
-            matrix(name("attn_output.weight"), dim, q_dim, scaled(0.7, q_dim)),
-            vector(name("ffn_norm.weight"), dim, 1.0, 0.25),
-            matrix(
-                name("ffn_gate.weight"),
-                shape.hidden_dim,
-                dim,
-                scaled(1.2, dim),
-            ),
-            matrix(
-                name("ffn_up.weight"),
-                shape.hidden_dim,
-                dim,
-                scaled(1.0, dim),
-            ),
-            matrix(
-                name("ffn_down.weight"),
-                dim,
-                shape.hidden_dim,
-                scaled(0.7, shape.hidden_dim),
-            ),
-        ]);
-        match shape.architecture {
-            Architecture::Llama => {}
-            Architecture::Qwen2 => all.extend([
-                vector(name("attn_q.bias"), q_dim, 0.0, 1.0),
-                vector(name("attn_k.bias"), kv_dim, 0.0, 1.0),
-                vector(name("attn_v.bias"), kv_dim, 0.0, 0.3),
-            ]),
-            Architecture::Qwen3 => all.extend(
-                ["attn_q_norm.weight", "attn_k_norm.weight"]
-                    .map(|part| vector(name(part), shape.head_dim, 1.3, 0.3)),
-            ),
+        for (part, rows, cols, mean, deviation) in decoder.iter().chain(own) {
+            add(format!("blk.{l}.{part}"), *rows, *cols, *mean, *deviation);
         }
     }
-    let final_norm = LOGIT_DEVIATION / (EMBEDDING_DEVIATION * (dim as f32).sqrt());
-    all.push(vector(
-        "output_norm.weight".into(),
-        dim,
-        final_norm,
-        0.25 * final_norm,
-    ));
+    let norm = LOGIT_DEVIATION / (EMBEDDING_DEVIATION * (dim as f32).sqrt());
+    add("output_norm.weight".into(), 0, dim, norm, 0.25 * norm);
     if !shape.tied {
-        all.push(matrix(
-            "output.weight".into(),
-            shape.vocab_size,
-            dim,
-            EMBEDDING_DEVIATION,
-        ));
+        add("output.weight".into(), vocab_size, dim, 0.0, embedding);
     }
     all
 }
