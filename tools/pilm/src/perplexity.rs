@@ -50,18 +50,25 @@ impl Perplexity {
     pub fn standard_error(&self) -> f64 {
         llm::perplexity::standard_error(&self.nll)
     }
+}
 
+impl Progress {
     /// Takes in one position: what was found, what the base run has there, and the token that follows.
     fn add(&mut self, found: &Distribution<'_>, base: Option<&Distribution<'_>>, next: u32) {
         let nll = found.nll(next);
-        self.nll.add(nll);
-        if let Some(base) = base {
-            let versus = self.versus_base.get_or_insert_default();
-            versus.nll.add(base.nll(next));
-            versus.nll_difference.add(nll - base.nll(next));
-            versus.kl.add(base.divergence_of(found));
+        let versus = base.map(|base| {
             let same_top1 = base.argmax() == found.argmax();
-            versus.top1.add(f64::from(same_top1));
+            (base.nll(next), base.divergence_of(found), same_top1)
+        });
+        for sums in [&mut self.chunk, &mut self.so_far] {
+            sums.nll.add(nll);
+            if let Some((base_nll, kl, same_top1)) = versus {
+                let versus = sums.versus_base.get_or_insert_default();
+                versus.nll.add(base_nll);
+                versus.nll_difference.add(nll - base_nll);
+                versus.kl.add(kl);
+                versus.top1.add(f64::from(same_top1));
+            }
         }
     }
 }
@@ -251,9 +258,7 @@ pub fn perplexity<D: Decoder>(
                 let Some(next) = chunk.get(pos + 1) else {
                     return;
                 };
-                let (found, base) = (Distribution::new(logits), base.get(pos - first));
-                progress.chunk.add(&found, base, *next);
-                progress.so_far.add(&found, base, *next);
+                progress.add(&Distribution::new(logits), base.get(pos - first), *next);
             })?;
         }
         each_chunk(n + 1, &progress)?;
