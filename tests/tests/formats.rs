@@ -103,7 +103,7 @@ fn of_sentence_piece() -> Vec<Model> {
         .into_iter()
         .map(|space| {
             let key = "tokenizer.ggml.add_space_prefix";
-            model.header.set(key, Metadata::Bool(space));
+            model.header.set(key, Metadata::bool(space));
             Model {
                 name: format!("SentencePiece-{space}.gguf"),
                 bytes: model.write(Q8_0).expect("a type that can be made"),

@@ -6,7 +6,7 @@
 //! Resources: block layouts in ggml, `ggml-common.h`; `dequantize_row_*` in `ggml-quants.c` (MIT).
 
 use half::{bf16, f16};
-use ops::GgmlType;
+use ops::GgmlType::{self, BF16, F16, F32, Q1_0, Q4_0, Q4_1, Q4_K, Q5_0, Q5_1, Q5_K, Q6_K, Q8_0};
 
 /// `bytes` of `ggml_type` as f32; none if the type is unknown here.
 ///
@@ -21,18 +21,18 @@ pub fn dequantize(ggml_type: GgmlType, bytes: &[u8]) -> Option<Vec<f32>> {
     );
     let mut out = Vec::with_capacity(bytes.len() / block_bytes * ggml_type.block_len());
     let decode: fn(&[u8], &mut Vec<f32>) = match ggml_type {
-        GgmlType::F32 => |b, out| out.push(f32::from_le_bytes([b[0], b[1], b[2], b[3]])),
-        GgmlType::F16 => |b, out| out.push(float16(b, 0)),
-        GgmlType::BF16 => |b, out| out.push(bf16::from_le_bytes([b[0], b[1]]).to_f32()),
-        GgmlType::Q8_0 => q8_0,
-        GgmlType::Q4_0 => q4_0,
-        GgmlType::Q4_1 => q4_1,
-        GgmlType::Q5_0 => q5_0,
-        GgmlType::Q5_1 => q5_1,
-        GgmlType::Q4_K => q4_k,
-        GgmlType::Q5_K => q5_k,
-        GgmlType::Q6_K => q6_k,
-        GgmlType::Q1_0 => q1_0,
+        F32 => |b, out| out.push(f32::from_le_bytes([b[0], b[1], b[2], b[3]])),
+        F16 => |b, out| out.push(float16(b, 0)),
+        BF16 => |b, out| out.push(bf16::from_le_bytes([b[0], b[1]]).to_f32()),
+        Q8_0 => q8_0,
+        Q4_0 => |b, out| symmetric(b, nibbles(&b[2..]), 8.0, out),
+        Q4_1 => |b, out| affine(b, nibbles(&b[4..]), out),
+        Q5_0 => |b, out| symmetric(b, five_bits(&b[2..]), 16.0, out),
+        Q5_1 => |b, out| affine(b, five_bits(&b[4..]), out),
+        Q4_K => |b, out| sub_blocks(b, &[0; 32], &b[16..], out),
+        Q5_K => |b, out| sub_blocks(b, &b[16..48], &b[48..], out),
+        Q6_K => q6_k,
+        Q1_0 => q1_0,
         _ => return None,
     };
     for block in bytes.chunks_exact(block_bytes) {
@@ -48,10 +48,16 @@ fn float16(block: &[u8], at: usize) -> f32 {
 
 /// Low nibbles, then high nibbles: the order of values in the 32-value types.
 fn nibbles(quants: &[u8]) -> impl Iterator<Item = u8> + '_ {
-    quants
-        .iter()
-        .map(|b| b & 15)
-        .chain(quants.iter().map(|b| b >> 4))
+    let low = quants.iter().map(|b| b & 15);
+    low.chain(quants.iter().map(|b| b >> 4))
+}
+
+/// Nibbles with a fifth bit: bit `j` of the little-endian word before them belongs to value `j`.
+fn five_bits(block: &[u8]) -> impl Iterator<Item = u8> + '_ {
+    let fifth = |j: usize| block[j / 8] >> (j % 8) & 1;
+    (0..)
+        .zip(nibbles(&block[4..]))
+        .map(move |(j, q)| q | fifth(j) << 4)
 }
 
 /// d, 32 × i8.
@@ -60,38 +66,16 @@ fn q8_0(block: &[u8], out: &mut Vec<f32>) {
     out.extend(block[2..34].iter().map(|q| d * f32::from(*q as i8)));
 }
 
-/// d, 16 bytes of nibbles: d · (q − 8).
-fn q4_0(block: &[u8], out: &mut Vec<f32>) {
+/// d, quants: d · (q − middle).
+fn symmetric(block: &[u8], quants: impl Iterator<Item = u8>, middle: f32, out: &mut Vec<f32>) {
     let d = float16(block, 0);
-    out.extend(nibbles(&block[2..18]).map(|q| d * (f32::from(q) - 8.0)));
+    out.extend(quants.map(|q| d * (f32::from(q) - middle)));
 }
 
-/// d, m, 16 bytes of nibbles: d · q + m.
-fn q4_1(block: &[u8], out: &mut Vec<f32>) {
+/// d, m, quants: d · q + m.
+fn affine(block: &[u8], quants: impl Iterator<Item = u8>, out: &mut Vec<f32>) {
     let (d, m) = (float16(block, 0), float16(block, 2));
-    out.extend(nibbles(&block[4..20]).map(|q| d * f32::from(q) + m));
-}
-
-/// Nibbles with a fifth bit: bit `j` of the little-endian word belongs to value `j`.
-fn five_bits(high: &[u8], quants: &[u8]) -> impl Iterator<Item = f32> {
-    let high = u32::from_le_bytes([high[0], high[1], high[2], high[3]]);
-    nibbles(quants)
-        .enumerate()
-        .map(move |(j, q)| f32::from(q | ((high >> j & 1) as u8) << 4))
-        .collect::<Vec<_>>()
-        .into_iter()
-}
-
-/// d, 4 bytes of fifth bits, 16 bytes of nibbles: d · (q − 16).
-fn q5_0(block: &[u8], out: &mut Vec<f32>) {
-    let d = float16(block, 0);
-    out.extend(five_bits(&block[2..6], &block[6..22]).map(|q| d * (q - 16.0)));
-}
-
-/// d, m, 4 bytes of fifth bits, 16 bytes of nibbles: d · q + m.
-fn q5_1(block: &[u8], out: &mut Vec<f32>) {
-    let (d, m) = (float16(block, 0), float16(block, 2));
-    out.extend(five_bits(&block[4..8], &block[8..24]).map(|q| d * q + m));
+    out.extend(quants.map(|q| d * f32::from(q) + m));
 }
 
 /// Six-bit scale and minimum of sub-block `j`, from the 12 packed bytes of Q4_K and Q5_K.
@@ -108,37 +92,16 @@ fn scale_and_min(packed: &[u8], j: usize) -> (f32, f32) {
     (f32::from(scale), f32::from(min))
 }
 
-/// d, dmin, 12 packed scales, 128 bytes of nibbles; per 64 values 32 low, then 32 high nibbles.
-fn q4_k(block: &[u8], out: &mut Vec<f32>) {
+/// d, dmin, 12 packed scales, 128 bytes of nibbles; per 64 values 32 low, then 32 high nibbles. Q5_K has
+/// 32 bytes of fifth bits before the nibbles: bit `s` belongs to sub-block `s`.
+fn sub_blocks(block: &[u8], fifths: &[u8], nibbles: &[u8], out: &mut Vec<f32>) {
     let (d, dmin) = (float16(block, 0), float16(block, 2));
-    for (j, quants) in block[16..144].chunks_exact(32).enumerate() {
-        for half in 0..2 {
-            let (scale, min) = scale_and_min(&block[4..16], 2 * j + half);
-            let (scale, min) = (d * scale, dmin * min);
-            out.extend(
-                quants
-                    .iter()
-                    .map(|q| scale * f32::from(q >> (4 * half) & 15) - min),
-            );
-        }
-    }
-}
-
-/// As Q4_K with 32 bytes of fifth bits before the nibbles: bit `s` belongs to sub-block `s`.
-fn q5_k(block: &[u8], out: &mut Vec<f32>) {
-    let (d, dmin) = (float16(block, 0), float16(block, 2));
-    let high = &block[16..48];
-    for (j, quants) in block[48..176].chunks_exact(32).enumerate() {
-        for half in 0..2 {
-            let sub = 2 * j + half;
-            let (scale, min) = scale_and_min(&block[4..16], sub);
-            let (scale, min) = (d * scale, dmin * min);
-            out.extend(
-                quants.iter().zip(high).map(|(q, h)| {
-                    scale * f32::from(q >> (4 * half) & 15 | (h >> sub & 1) << 4) - min
-                }),
-            );
-        }
+    for sub in 0..8 {
+        let (scale, min) = scale_and_min(&block[4..16], sub);
+        let (scale, min) = (d * scale, dmin * min);
+        let bytes = nibbles[sub / 2 * 32..][..32].iter().zip(fifths);
+        let quants = bytes.map(|(q, fifth)| q >> (sub % 2 * 4) & 15 | (fifth >> sub & 1) << 4);
+        out.extend(quants.map(|q| scale * f32::from(q) - min));
     }
 }
 

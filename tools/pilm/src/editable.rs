@@ -90,10 +90,8 @@ impl Editable {
     }
 
     fn key(&self, part: &str) -> Option<String> {
-        let Some(Value::Str(arch)) = self.header.get("general.architecture") else {
-            return None;
-        };
-        Some(format!("{}.{part}", String::from_utf8_lossy(arch)))
+        let arch = self.header.get("general.architecture")?.as_str()?;
+        Some(format!("{arch}.{part}"))
     }
 
     /// The value of `{architecture}.{part}`.
@@ -103,10 +101,7 @@ impl Editable {
 
     /// The unsigned number under `{architecture}.{part}`.
     pub fn size(&self, part: &str) -> Option<usize> {
-        match self.get(part)? {
-            Value::U32(n) => Some(*n as usize),
-            _ => None,
-        }
+        Some(self.get(part)?.as_u32()? as usize)
     }
 
     /// Sets `{architecture}.{part}`.

@@ -50,15 +50,25 @@ impl Perplexity {
     pub fn standard_error(&self) -> f64 {
         llm::perplexity::standard_error(&self.nll)
     }
+}
 
-    fn add(&mut self, score: &Score) {
-        self.nll.add(score.nll);
-        if let Some(base) = &score.base {
-            let versus = self.versus_base.get_or_insert_default();
-            versus.nll.add(base.nll);
-            versus.nll_difference.add(score.nll - base.nll);
-            versus.kl.add(base.kl);
-            versus.top1.add(f64::from(base.same_top1));
+impl Progress {
+    /// Takes in one position: what was found, what the base run has there, and the token that follows.
+    fn add(&mut self, found: &Distribution<'_>, base: Option<&Distribution<'_>>, next: u32) {
+        let nll = found.nll(next);
+        let versus = base.map(|base| {
+            let same_top1 = base.argmax() == found.argmax();
+            (base.nll(next), base.divergence_of(found), same_top1)
+        });
+        for sums in [&mut self.chunk, &mut self.so_far] {
+            sums.nll.add(nll);
+            if let Some((base_nll, kl, same_top1)) = versus {
+                let versus = sums.versus_base.get_or_insert_default();
+                versus.nll.add(base_nll);
+                versus.nll_difference.add(nll - base_nll);
+                versus.kl.add(kl);
+                versus.top1.add(f64::from(same_top1));
+            }
         }
     }
 }
@@ -217,32 +227,6 @@ pub fn table(runs: &[Run]) -> String {
     table
 }
 
-/// One position.
-struct Score {
-    nll: f64,
-    base: Option<BaseScore>,
-}
-
-struct BaseScore {
-    nll: f64,
-    kl: f64,
-    same_top1: bool,
-}
-
-impl Score {
-    fn new(logits: &[f32], base: Option<&Distribution<'_>>, next: u32) -> Score {
-        let found = Distribution::new(logits);
-        Score {
-            nll: found.nll(next),
-            base: base.map(|base| BaseScore {
-                nll: base.nll(next),
-                kl: base.divergence_of(&found),
-                same_top1: base.argmax() == found.argmax(),
-            }),
-        }
-    }
-}
-
 /// Measures each of `decoders`, and their distances from one run of `base`, on the first `n_chunks`
 /// chunks of `ids`.
 ///
@@ -274,9 +258,7 @@ pub fn perplexity<D: Decoder>(
                 let Some(next) = chunk.get(pos + 1) else {
                     return;
                 };
-                let score = Score::new(logits, base.get(pos - first), *next);
-                progress.chunk.add(&score);
-                progress.so_far.add(&score);
+                progress.add(&Distribution::new(logits), base.get(pos - first), *next);
             })?;
         }
         each_chunk(n + 1, &progress)?;

@@ -67,8 +67,8 @@ pub fn requantize<W: Write, E: std::error::Error + Send + Sync + 'static>(
     }
     let gguf = Gguf::read(source).map_err(|e| Error::Source(e.into()))?;
     let mut header = copy_metadata(&gguf)?;
-    header.set("general.file_type", Value::U32(file_type(target.ggml_type)));
-    header.set("general.quantization_version", Value::U32(2));
+    header.set("general.file_type", Value::u32(file_type(target.ggml_type)));
+    header.set("general.quantization_version", Value::u32(2));
     for tensor in gguf.tensors() {
         header.declare(
             &tensor.name,
@@ -122,7 +122,7 @@ pub fn encode(name: &str, values: &[f32], stored: GgmlType) -> Result<Vec<u8>, E
         });
     }
     let mut encoded = Vec::new();
-    if quantize(stored, values, &mut encoded) {
+    if TARGETS.contains(&stored) && quantize(stored, values, &mut encoded) {
         Ok(encoded)
     } else {
         Err(Error::NoEncoder { ggml_type: stored })
@@ -154,47 +154,12 @@ pub fn file_type(ggml_type: GgmlType) -> u32 {
 pub fn copy_metadata(gguf: &Gguf<'_>) -> Result<Header, Error> {
     let mut header = Header::new();
     for (key, value) in gguf.iter() {
-        let copied = match value {
-            gguf::Value::Array(array) => {
-                let items = match (array.strings(), array.numbers()) {
-                    (Some(strings), _) => strings.map(|s| Value::Str(s.to_vec())).collect(),
-                    (_, Some(numbers)) => numbers.filter_map(scalar).collect(),
-                    _ => {
-                        return Err(Error::NestedArray {
-                            key: key.to_owned(),
-                        });
-                    }
-                };
-                Value::Array {
-                    element: array.element_type() as u32,
-                    items,
-                }
-            }
-            other => scalar(other).expect("every other value is a scalar"),
-        };
+        let copied = Value::copy_of(&value).ok_or_else(|| Error::NestedArray {
+            key: key.to_owned(),
+        })?;
         header.set(key, copied);
     }
     Ok(header)
-}
-
-/// A value that is not an array, in the type that it has in the file.
-fn scalar(value: gguf::Value<'_>) -> Option<Value> {
-    use gguf::ValueType as T;
-    Some(match value {
-        gguf::Value::Unsigned(v, T::U8) => Value::U8(v as u8),
-        gguf::Value::Unsigned(v, T::U16) => Value::U16(v as u16),
-        gguf::Value::Unsigned(v, T::U32) => Value::U32(v as u32),
-        gguf::Value::Unsigned(v, _) => Value::U64(v),
-        gguf::Value::Signed(v, T::I8) => Value::I8(v as i8),
-        gguf::Value::Signed(v, T::I16) => Value::I16(v as i16),
-        gguf::Value::Signed(v, T::I32) => Value::I32(v as i32),
-        gguf::Value::Signed(v, _) => Value::I64(v),
-        gguf::Value::F32(v) => Value::F32(v),
-        gguf::Value::F64(v) => Value::F64(v),
-        gguf::Value::Bool(v) => Value::Bool(v),
-        gguf::Value::String(v) => Value::Str(v.to_vec()),
-        gguf::Value::Array(_) => return None,
-    })
 }
 
 /// Why a model could not be re-encoded.

@@ -7,9 +7,8 @@ use std::path::{Path, PathBuf};
 use ops::GgmlType;
 use pilm::convert::{Source, convert};
 use pilm::editable::{Editable, Tensor};
-use pilm::gguf_writer::Value;
 use pilm::requantize::Target;
-use pilm::synth::{Architecture, Shape, THINKING, bytes};
+use pilm::synth::{Architecture, Shape, THINKING, Vocabulary, bytes};
 use serde_json::{Value as Json, json};
 
 /// A directory that is removed when the test ends.
@@ -74,17 +73,6 @@ fn write_safetensors(path: &Path, tensors: &[&Tensor]) {
     fs::write(path, file).unwrap();
 }
 
-fn strings(value: &Value) -> Vec<String> {
-    let Value::Array { items, .. } = value else {
-        panic!("an array")
-    };
-    let text = |item: &Value| match item {
-        Value::Str(bytes) => String::from_utf8(bytes.clone()).unwrap(),
-        other => panic!("{other:?}"),
-    };
-    items.iter().map(text).collect()
-}
-
 /// The model as a checkpoint of one file, or of two with an index.
 fn write_directory(dir: &Path, shape: &Shape, model: &Editable, sharded: bool) {
     let mut tensors = model.tensors.clone();
@@ -127,19 +115,12 @@ fn write_directory(dir: &Path, shape: &Shape, model: &Editable, sharded: bool) {
         "rms_norm_eps": shape.rms_norm_eps, "tie_word_embeddings": shape.tied
     });
     fs::write(dir.join("config.json"), config.to_string()).unwrap();
-    fs::write(
-        dir.join("tokenizer.json"),
-        tokenizer(shape, model).to_string(),
-    )
-    .unwrap();
+    fs::write(dir.join("tokenizer.json"), tokenizer(shape).to_string()).unwrap();
     let chat = model.header.get("tokenizer.chat_template").unwrap();
-    let Value::Str(chat) = chat else {
-        panic!("a string")
-    };
     let tokenizer_config = json!({
         "bos_token": "<|im_start|>", "eos_token": { "content": "<|im_end|>" },
         "unk_token": "<|endoftext|>", "add_bos_token": false,
-        "chat_template": String::from_utf8_lossy(chat)
+        "chat_template": chat.as_str().unwrap()
     });
     fs::write(
         dir.join("tokenizer_config.json"),
@@ -148,9 +129,8 @@ fn write_directory(dir: &Path, shape: &Shape, model: &Editable, sharded: bool) {
     .unwrap();
 }
 
-fn tokenizer(shape: &Shape, model: &Editable) -> Json {
-    let tokens = strings(model.header.get("tokenizer.ggml.tokens").unwrap());
-    let merges = strings(model.header.get("tokenizer.ggml.merges").unwrap());
+fn tokenizer(shape: &Shape) -> Json {
+    let Vocabulary { tokens, merges, .. } = Vocabulary::train(shape.vocab_size, shape.vocabulary);
     let ids = tokens
         .iter()
         .enumerate()

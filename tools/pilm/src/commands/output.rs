@@ -5,34 +5,36 @@ use std::io::BufWriter;
 use std::path::Path;
 
 use anyhow::{Context, Result};
+use clap::builder::PossibleValuesParser;
 use indicatif::{ProgressBar, ProgressStyle};
-use ops::GgmlType;
+use pilm::quantize::TARGETS;
+use pilm::requantize::Target;
 use serde::Serialize;
 
-/// Types that can be made.
-#[derive(Clone, Copy, clap::ValueEnum)]
-pub enum WeightType {
-    F32,
-    F16,
-    #[value(name = "q8_0")]
-    Q8_0,
-    #[value(name = "q4_0")]
-    Q4_0,
-    #[value(name = "q4_1")]
-    Q4_1,
-    #[value(name = "q1_0")]
-    Q1_0,
+/// What becomes of the matrices, for subcommands that write a model.
+#[derive(clap::Args)]
+pub struct TargetArgs {
+    /// Type of the matrices.
+    #[arg(long = "type", value_parser = PossibleValuesParser::new(WEIGHT_TYPES))]
+    weight_type: String,
+    /// With a 4-bit type: embedding and output matrix too, which are Q8_0 otherwise.
+    #[arg(long)]
+    pure: bool,
 }
 
-impl From<WeightType> for GgmlType {
-    fn from(weight_type: WeightType) -> GgmlType {
-        match weight_type {
-            WeightType::F32 => GgmlType::F32,
-            WeightType::F16 => GgmlType::F16,
-            WeightType::Q8_0 => GgmlType::Q8_0,
-            WeightType::Q4_0 => GgmlType::Q4_0,
-            WeightType::Q4_1 => GgmlType::Q4_1,
-            WeightType::Q1_0 => GgmlType::Q1_0,
+/// [`TARGETS`] on the command line.
+const WEIGHT_TYPES: [&str; TARGETS.len()] = ["f32", "f16", "q8_0", "q4_0", "q4_1", "q1_0"];
+
+impl TargetArgs {
+    /// The same for the library.
+    pub fn target(&self) -> Target {
+        let found = TARGETS
+            .iter()
+            .zip(WEIGHT_TYPES)
+            .find(|(_, name)| *name == self.weight_type);
+        Target {
+            ggml_type: *found.expect("clap takes no other name").0,
+            pure: self.pure,
         }
     }
 }

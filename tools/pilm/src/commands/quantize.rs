@@ -5,9 +5,9 @@ use std::path::PathBuf;
 
 use anyhow::{Context, Result, ensure};
 use pilm::file_source::FileSource;
-use pilm::requantize::{Target, requantize};
+use pilm::requantize::requantize;
 
-use super::output::{WeightType, write_model};
+use super::output::{TargetArgs, write_model};
 
 /// Re-encode the weights of a GGUF file.
 #[derive(clap::Args)]
@@ -16,12 +16,8 @@ pub struct Args {
     input: PathBuf,
     /// GGUF file to write.
     output: PathBuf,
-    /// Type of the matrices.
-    #[arg(long = "type", value_enum)]
-    weight_type: WeightType,
-    /// With a 4-bit type: embedding and output matrix too, which are Q8_0 otherwise.
-    #[arg(long)]
-    pure: bool,
+    #[command(flatten)]
+    target: TargetArgs,
 }
 
 /// Runs the subcommand.
@@ -30,11 +26,8 @@ pub fn run(args: &Args) -> Result<()> {
     let mut source = FileSource::open(&args.input).with_context(|| format!("opening {input}"))?;
     let same = fs::canonicalize(&args.output).ok() == fs::canonicalize(&args.input).ok();
     ensure!(!same, "{output} is the input; name another file");
-    let target = Target {
-        ggml_type: args.weight_type.into(),
-        pure: args.pure,
-    };
     write_model(&args.output, "bytes", |file, progress| {
-        requantize(&mut source, target, file, progress).with_context(|| input.to_string())
+        requantize(&mut source, args.target.target(), file, progress)
+            .with_context(|| input.to_string())
     })
 }

@@ -4,7 +4,8 @@ use std::path::PathBuf;
 
 use anyhow::{Context, Result, ensure};
 use clap::builder::PossibleValuesParser;
-use pilm::synth::{Shape, TYPES, q4_k_m, write_mixed};
+use pilm::quantize::TYPES;
+use pilm::synth::{Shape, q4_k_m, write_mixed};
 
 use super::output::write_model;
 

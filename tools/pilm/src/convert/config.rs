@@ -111,16 +111,16 @@ impl HfConfig {
             ("rope.dimension_count", self.head_dim),
             ("vocab_size", self.vocab_size),
         ] {
-            set(key, Value::U32(n as u32));
+            set(key, Value::u32(n as u32));
         }
         set(
             "attention.layer_norm_rms_epsilon",
-            Value::F32(self.rms_norm_eps as f32),
+            Value::f32(self.rms_norm_eps as f32),
         );
-        set("rope.freq_base", Value::F32(self.rope_theta as f32));
+        set("rope.freq_base", Value::f32(self.rope_theta as f32));
         if let Scaling::Linear { factor } = self.scaling {
             set("rope.scaling.type", Value::str("linear"));
-            set("rope.scaling.factor", Value::F32(factor as f32));
+            set("rope.scaling.factor", Value::f32(factor as f32));
         }
     }
 

@@ -62,8 +62,8 @@ pub fn convert<W: Write>(
     {
         header.set("general.name", Value::str(&name.to_string_lossy()));
     }
-    header.set("general.file_type", Value::U32(file_type(target.ggml_type)));
-    header.set("general.quantization_version", Value::U32(2));
+    header.set("general.file_type", Value::u32(file_type(target.ggml_type)));
+    header.set("general.quantization_version", Value::u32(2));
     config.describe(&mut header);
     tokenizer::describe(
         &source.tokenizer_dir,

@@ -48,13 +48,13 @@ pub(super) fn describe(
         set("model", Value::str("llama"));
         set("pre", Value::str("default"));
         set("scores", Value::f32s(scores(&tokens, &merges)));
-        set("add_space_prefix", Value::Bool(adds_space(&tokenizer)));
+        set("add_space_prefix", Value::bool(adds_space(&tokenizer)));
     } else {
         let joined = merges.iter().map(|(left, right)| format!("{left} {right}"));
         set("model", Value::str("gpt2"));
         set("pre", Value::str(pre_tokenizer(&tokenizer)?));
         set("merges", Value::strings(joined));
-        set("add_space_prefix", Value::Bool(false));
+        set("add_space_prefix", Value::bool(false));
     }
     let ids = tokens.iter().map(String::as_str).zip(0..).collect();
     special_ids(tokenizer_dir, model_dir, &ids, header)?;
@@ -207,7 +207,7 @@ fn special_ids(
     let ends = listed("eos_token_id");
     let mut set = |key: &str, id: Option<u32>| {
         if let Some(id) = id {
-            header.set(format!("tokenizer.ggml.{key}"), Value::U32(id));
+            header.set(format!("tokenizer.ggml.{key}"), Value::u32(id));
         }
     };
     let end = named("eos_token").or(ends.first().copied());
@@ -219,7 +219,7 @@ fn special_ids(
     set("unknown_token_id", named("unk_token"));
     set("padding_token_id", named("pad_token"));
     if let Some(add) = tokenizer_config["add_bos_token"].as_bool() {
-        header.set("tokenizer.ggml.add_bos_token", Value::Bool(add));
+        header.set("tokenizer.ggml.add_bos_token", Value::bool(add));
     }
     let file = fs::read_to_string(tokenizer_dir.join("chat_template.jinja")).ok();
     let template = file.or(tokenizer_config["chat_template"]

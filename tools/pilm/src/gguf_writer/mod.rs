@@ -15,7 +15,7 @@ use ops::GgmlType;
 
 pub use error::Error;
 pub use value::Value;
-use value::append_str;
+use value::str_bytes;
 
 /// Where tensors start when `general.alignment` is absent.
 const DEFAULT_ALIGNMENT_BYTES: u64 = 32;
@@ -96,21 +96,22 @@ impl Header {
     pub fn begin<W: Write>(&self, mut out: W) -> Result<Body<W>, Error> {
         let alignment = match self.get("general.alignment") {
             None => DEFAULT_ALIGNMENT_BYTES,
-            Some(Value::U32(n)) if n.is_power_of_two() && *n >= 8 => u64::from(*n),
-            Some(_) => return Err(Error::Alignment),
+            Some(value) => {
+                let sound = |n: &u32| n.is_power_of_two() && *n >= 8;
+                u64::from(value.as_u32().filter(sound).ok_or(Error::Alignment)?)
+            }
         };
         let mut head = b"GGUF".to_vec();
         head.extend(3u32.to_le_bytes());
         head.extend((self.tensors.len() as u64).to_le_bytes());
         head.extend((self.metadata.len() as u64).to_le_bytes());
         for (key, value) in &self.metadata {
-            append_str(&mut head, key.as_bytes());
-            head.extend(value.type_id().to_le_bytes());
+            head.extend(str_bytes(key.as_bytes()));
             value.append_to(&mut head);
         }
         let mut offset = 0u64;
         for tensor in &self.tensors {
-            append_str(&mut head, tensor.name.as_bytes());
+            head.extend(str_bytes(tensor.name.as_bytes()));
             head.extend((tensor.dims.len() as u32).to_le_bytes());
             for dim in &tensor.dims {
                 head.extend(dim.to_le_bytes());
@@ -203,7 +204,7 @@ mod tests {
     #[test]
     fn bytes_of_a_small_file() {
         let mut header = Header::new();
-        header.set("a", Value::U32(7));
+        header.set("a", Value::u32(7));
         header.declare("t", GgmlType::F32, &[2]).unwrap();
         header.declare("u", GgmlType::F32, &[1]).unwrap();
         let mut body = header.begin(Vec::new()).unwrap();

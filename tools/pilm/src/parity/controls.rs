@@ -33,13 +33,13 @@ impl Control {
         Control::TiledKvHeads,
     ];
 
-    /// A name for tables.
-    pub fn name(self) -> &'static str {
+    /// A name for tables, and the other implementation's.
+    pub fn names(self) -> (&'static str, &'static str) {
         match self {
-            Control::EpsTimes1000 => "rms_norm_eps × 1000",
-            Control::ThetaOver10 => "rope_theta / 10",
-            Control::SwappedPairing => "swapped RoPE pairing",
-            Control::TiledKvHeads => "tiled KV heads",
+            Control::EpsTimes1000 => ("rms_norm_eps × 1000", "rms_norm_eps_x1000"),
+            Control::ThetaOver10 => ("rope_theta / 10", "rope_theta_1e5_to_1e4"),
+            Control::SwappedPairing => ("swapped RoPE pairing", "qk_rope_layout_interleaved_bug"),
+            Control::TiledKvHeads => ("tiled KV heads", "gqa_tile_instead_of_repeat_bug"),
         }
     }
 
@@ -58,9 +58,8 @@ impl Control {
     pub fn apply(self, model: &mut Editable) {
         let size = |model: &Editable, part| model.size(part).expect("a model that runs");
         let scale = |model: &mut Editable, part: &str, factor: f32| {
-            if let Some(Value::F32(v)) = model.get(part) {
-                let scaled = Value::F32(v * factor);
-                model.set(part, scaled);
+            if let Some(v) = model.get(part).and_then(Value::as_f32) {
+                model.set(part, Value::f32(v * factor));
             }
         };
         match self {

@@ -74,7 +74,7 @@ impl What {
         match self {
             What::Difference => "F32: greatest difference",
             What::OtherArgmax => "F32: other argmax",
-            What::Mistake(control) => control.name(),
+            What::Mistake(control) => control.names().0,
             What::Cosine(Quantized::Q8_0) => "Q8_0: cosine",
             What::Cosine(Quantized::Q1_0) => "Q1_0: cosine",
         }
@@ -174,16 +174,6 @@ pub struct Mistaken {
     pub argmax_share: f64,
 }
 
-/// The other implementation's name of a mistake.
-fn key_of(control: Control) -> &'static str {
-    match control {
-        Control::EpsTimes1000 => "rms_norm_eps_x1000",
-        Control::ThetaOver10 => "rope_theta_1e5_to_1e4",
-        Control::SwappedPairing => "qk_rope_layout_interleaved_bug",
-        Control::TiledKvHeads => "gqa_tile_instead_of_repeat_bug",
-    }
-}
-
 /// Runs every comparison on the fixture in `dir`.
 ///
 /// # Errors
@@ -252,7 +242,7 @@ pub fn check(dir: &Path, tokenizer_dir: &Path, logits_of: &mut LogitsOf<'_>) -> 
             let wrong = logits_of(&broken.write(GgmlType::F32)?, &sequence.ids)?;
             let theirs = golden
                 .perturbations
-                .get(key_of(control))
+                .get(control.names().1)
                 .and_then(|by| by.get(name));
             note(
                 What::Mistake(control),

@@ -6,13 +6,11 @@
 //! the output matrix that stand for bytes outside printable ASCII are small, so that greedy answers
 //! are readable text.
 
-mod encode;
 mod model;
 mod random;
 mod shape;
 mod vocabulary;
 
-pub use encode::{TYPES, encode};
 pub use model::{bytes, q4_k_m, write, write_mixed};
 pub use random::SplitMix64;
 pub use shape::{Architecture, Shape};

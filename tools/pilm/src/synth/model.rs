@@ -4,11 +4,11 @@ use std::io::Write;
 
 use ops::GgmlType;
 
-use super::encode::encode;
 use super::random::SplitMix64;
 use super::shape::{Architecture, Shape};
 use super::vocabulary::{Vocabulary, VocabularyKind};
 use crate::gguf_writer::{Error, Header, Value};
+use crate::quantize::quantize;
 use crate::requantize::file_type;
 
 /// ChatML, as a Jinja template.
@@ -63,7 +63,7 @@ pub fn bytes(shape: &Shape, ggml_type: GgmlType) -> Vec<u8> {
 /// Those of the writer; rows that are no multiple of the type's blocks.
 ///
 /// # Panics
-/// When [`encode`] does not make `ggml_type`.
+/// When [`quantize`] does not make `ggml_type`.
 pub fn write<W: Write>(shape: &Shape, ggml_type: GgmlType, out: W) -> Result<W, Error> {
     write_mixed(shape, &|_| ggml_type, out, &mut |_, _| ())
 }
@@ -91,7 +91,7 @@ pub fn q4_k_m(tensor: &str) -> GgmlType {
 /// Those of the writer; rows that are no multiple of the type's blocks.
 ///
 /// # Panics
-/// When [`encode`] does not make a type.
+/// When [`quantize`] does not make a type.
 pub fn write_mixed<W: Write>(
     shape: &Shape,
     type_of: &dyn Fn(&str) -> GgmlType,
@@ -131,7 +131,7 @@ pub fn write_mixed<W: Write>(
             row.extend((0..tensor.cols).map(|_| tensor.mean + deviation * random.normal()));
             encoded.clear();
             assert!(
-                encode(stored, &row, &mut encoded),
+                quantize(stored, &row, &mut encoded),
                 "{stored:?} cannot be made"
             );
             body.write(&tensor.name, &encoded)?;
@@ -155,82 +155,57 @@ fn tensors(shape: &Shape) -> Vec<Tensor> {
     );
     // Deviation of a matrix whose input has unit deviation and whose output shall have `gain`.
     let scaled = |gain: f32, cols: usize| gain / (cols as f32).sqrt();
-    let matrix = |name: String, rows: usize, cols: usize, deviation: f32| Tensor {
-        name,
-        rows,
-        cols,
-        mean: 0.0,
-        deviation,
+    let (hidden_dim, vocab_size) = (shape.hidden_dim, shape.vocab_size);
+    let mut all = Vec::new();
+    let mut add = |name: String, rows, cols, mean, deviation| {
+        all.push(Tensor {
+            name,
+            rows,
+            cols,
+            mean,
+            deviation,
+        });
     };
-    let vector = |name: String, cols: usize, mean: f32, deviation: f32| Tensor {
-        name,
-        rows: 0,
-        cols,
-        mean,
-        deviation,
+    let embedding = EMBEDDING_DEVIATION;
+    add("token_embd.weight".into(), vocab_size, dim, 0.0, embedding);
+    let decoder = [
+        ("attn_norm.weight", 0, dim, 1.0, 0.25),
+        ("attn_q.weight", q_dim, dim, 0.0, scaled(1.3, dim)),
+        ("attn_k.weight", kv_dim, dim, 0.0, scaled(1.3, dim)),
+        ("attn_v.weight", kv_dim, dim, 0.0, scaled(1.0, dim)),
+        ("attn_output.weight", dim, q_dim, 0.0, scaled(0.7, q_dim)),
+        ("ffn_norm.weight", 0, dim, 1.0, 0.25),
+        ("ffn_gate.weight", hidden_dim, dim, 0.0, scaled(1.2, dim)),
+        ("ffn_up.weight", hidden_dim, dim, 0.0, scaled(1.0, dim)),
+        (
+            "ffn_down.weight",
+            dim,
+            hidden_dim,
+            0.0,
+            scaled(0.7, hidden_dim),
+        ),
+    ];
+    let own: &[_] = match shape.architecture {
+        Architecture::Llama => &[],
+        Architecture::Qwen2 => &[
+            ("attn_q.bias", 0, q_dim, 0.0, 1.0),
+            ("attn_k.bias", 0, kv_dim, 0.0, 1.0),
+            ("attn_v.bias", 0, kv_dim, 0.0, 0.3),
+        ],
+        Architecture::Qwen3 => &[
+            ("attn_q_norm.weight", 0, shape.head_dim, 1.3, 0.3),
+            ("attn_k_norm.weight", 0, shape.head_dim, 1.3, 0.3),
+        ],
     };
-
-    let mut all = vec![matrix(
-        "token_embd.weight".into(),
-        shape.vocab_size,
-        dim,
-        EMBEDDING_DEVIATION,
-    )];
     for l in 0..shape.n_layers {
-        let name = |part: &str| format!("blk.{l}.{part}");
-        all.extend([
-            vector(name("attn_norm.weight"), dim, 1.0, 0.25),
-            matrix(name("attn_q.weight"), q_dim, dim, scaled(1.3, dim)),
-            matrix(name("attn_k.weight"), kv_dim, dim, scaled(1.3, dim)),
-            matrix(name("attn_v.weight"), kv_dim, dim, scaled(1.0, dim)),
-            matrix(name("attn_output.weight"), dim, q_dim, scaled(0.7, q_dim)),
-            vector(name("ffn_norm.weight"), dim, 1.0, 0.25),
-            matrix(
-                name("ffn_gate.weight"),
-                shape.hidden_dim,
-                dim,
-                scaled(1.2, dim),
-            ),
-            matrix(
-                name("ffn_up.weight"),
-                shape.hidden_dim,
-                dim,
-                scaled(1.0, dim),
-            ),
-            matrix(
-                name("ffn_down.weight"),
-                dim,
-                shape.hidden_dim,
-                scaled(0.7, shape.hidden_dim),
-            ),
-        ]);
-        match shape.architecture {
-            Architecture::Llama => {}
-            Architecture::Qwen2 => all.extend([
-                vector(name("attn_q.bias"), q_dim, 0.0, 1.0),
-                vector(name("attn_k.bias"), kv_dim, 0.0, 1.0),
-                vector(name("attn_v.bias"), kv_dim, 0.0, 0.3),
-            ]),
-            Architecture::Qwen3 => all.extend(
-                ["attn_q_norm.weight", "attn_k_norm.weight"]
-                    .map(|part| vector(name(part), shape.head_dim, 1.3, 0.3)),
-            ),
+        for (part, rows, cols, mean, deviation) in decoder.iter().chain(own) {
+            add(format!("blk.{l}.{part}"), *rows, *cols, *mean, *deviation);
         }
     }
-    let final_norm = LOGIT_DEVIATION / (EMBEDDING_DEVIATION * (dim as f32).sqrt());
-    all.push(vector(
-        "output_norm.weight".into(),
-        dim,
-        final_norm,
-        0.25 * final_norm,
-    ));
+    let norm = LOGIT_DEVIATION / (EMBEDDING_DEVIATION * (dim as f32).sqrt());
+    add("output_norm.weight".into(), 0, dim, norm, 0.25 * norm);
     if !shape.tied {
-        all.push(matrix(
-            "output.weight".into(),
-            shape.vocab_size,
-            dim,
-            EMBEDDING_DEVIATION,
-        ));
+        add("output.weight".into(), vocab_size, dim, 0.0, embedding);
     }
     all
 }
@@ -238,11 +213,11 @@ fn tensors(shape: &Shape) -> Vec<Tensor> {
 fn metadata(shape: &Shape, ggml_type: GgmlType, vocabulary: &Vocabulary) -> Header {
     let mut header = Header::new();
     let arch = shape.architecture.name();
-    let u32_of = |n: usize| Value::U32(n as u32);
+    let u32_of = |n: usize| Value::u32(n as u32);
     header.set("general.architecture", Value::str(arch));
     header.set("general.name", Value::str(shape.name));
-    header.set("general.file_type", Value::U32(file_type(ggml_type)));
-    header.set("general.quantization_version", Value::U32(2));
+    header.set("general.file_type", Value::u32(file_type(ggml_type)));
+    header.set("general.quantization_version", Value::u32(2));
     for (key, value) in [
         ("block_count", u32_of(shape.n_layers)),
         ("context_length", u32_of(shape.max_seq_len)),
@@ -254,10 +229,10 @@ fn metadata(shape: &Shape, ggml_type: GgmlType, vocabulary: &Vocabulary) -> Head
         ("attention.value_length", u32_of(shape.head_dim)),
         (
             "attention.layer_norm_rms_epsilon",
-            Value::F32(shape.rms_norm_eps),
+            Value::f32(shape.rms_norm_eps),
         ),
         ("rope.dimension_count", u32_of(shape.head_dim)),
-        ("rope.freq_base", Value::F32(shape.rope_theta)),
+        ("rope.freq_base", Value::f32(shape.rope_theta)),
         ("vocab_size", u32_of(shape.vocab_size)),
     ] {
         header.set(format!("{arch}.{key}"), value);
@@ -280,13 +255,13 @@ fn metadata(shape: &Shape, ggml_type: GgmlType, vocabulary: &Vocabulary) -> Head
             "tokenizer.ggml.token_type",
             Value::i32s(vocabulary.types.iter().copied()),
         ),
-        ("tokenizer.ggml.bos_token_id", Value::U32(vocabulary.begin)),
-        ("tokenizer.ggml.eos_token_id", Value::U32(vocabulary.end)),
+        ("tokenizer.ggml.bos_token_id", Value::u32(vocabulary.begin)),
+        ("tokenizer.ggml.eos_token_id", Value::u32(vocabulary.end)),
         (
             "tokenizer.ggml.unknown_token_id",
-            Value::U32(vocabulary.unknown),
+            Value::u32(vocabulary.unknown),
         ),
-        ("tokenizer.ggml.add_bos_token", Value::Bool(sentence_piece)),
+        ("tokenizer.ggml.add_bos_token", Value::bool(sentence_piece)),
         ("tokenizer.chat_template", Value::str(template)),
     ] {
         header.set(key, value);
@@ -294,7 +269,7 @@ fn metadata(shape: &Shape, ggml_type: GgmlType, vocabulary: &Vocabulary) -> Head
     if sentence_piece {
         let scores = vocabulary.scores.iter().copied();
         header.set("tokenizer.ggml.scores", Value::f32s(scores));
-        header.set("tokenizer.ggml.add_space_prefix", Value::Bool(true));
+        header.set("tokenizer.ggml.add_space_prefix", Value::bool(true));
     } else {
         header.set(
             "tokenizer.ggml.merges",

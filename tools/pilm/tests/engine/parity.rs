@@ -132,7 +132,7 @@ fn every_mistake_shows_where_it_applies() {
                 assert!(
                     cosine < 0.95,
                     "{} in {}: {cosine}",
-                    control.name(),
+                    control.names().0,
                     shape.name
                 );
             }

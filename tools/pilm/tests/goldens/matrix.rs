@@ -10,8 +10,9 @@ use ops::crc32c::crc32c_f32;
 use ops::matrix::Kernels;
 use pilm::decoder::Decoder;
 use pilm::metrics::argmax;
+use pilm::quantize::TYPES;
 use pilm::session::{Memory, Session};
-use pilm::synth::{Shape, TYPES};
+use pilm::synth::Shape;
 use pilm::threads::Threads;
 
 use crate::file::Golden;
