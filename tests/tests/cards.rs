@@ -197,3 +197,20 @@ fn another_card_is_found_without_a_restart() {
     assert_answers(&mut pi);
     assert_clean_log(&mut pi);
 }
+
+/// What a remote tester needs when a mode does not work on his board.
+#[test]
+fn the_command_line_leaves_modes_out() {
+    let card = Card::with(&[CardFile::bytes(MODEL, tiny())]);
+    for (words, expected) in [
+        ("", "4 lines at 50 MHz (high speed)"),
+        ("board.sd=25,pio,1bit", "1 lines at 25 MHz out of"),
+    ] {
+        let mut pi = session(&machine(&card).append(words));
+        pi.qemu().send_line("/info").unwrap();
+        let text = pi.qemu().expect(PROMPT, REPLY).unwrap();
+        assert!(text.contains(expected), "{text}");
+        assert_answers(&mut pi);
+        assert_clean_log(&mut pi);
+    }
+}

@@ -13,6 +13,7 @@
 
 mod command;
 mod dma;
+mod power;
 mod wait;
 
 use super::adma::{self, DmaMap, Table};
@@ -21,7 +22,7 @@ use super::divider::Divider;
 use super::host::{HostError, Notice, SdHost, Transfer};
 use super::protocol::{BLOCK_BYTES, Command, Response, ResponseKind};
 use super::registers::{
-    Block, Word, Words, capabilities, clock_reset, host_power, interrupt, mode_command, present,
+    Block, Word, Words, capabilities, clock_reset, host_power, mode_command, present,
 };
 use crate::clock::Clock;
 use crate::dma::Caches;
@@ -41,11 +42,6 @@ const COMMAND_LIMIT_US: u64 = 100_000;
 const RESET_LIMIT_US: u64 = 100_000;
 /// For each block by PIO, for a whole command by DMA, and for busy: cards stall longer than 100 ms.
 const DATA_LIMIT_US: u64 = 1_000_000;
-/// After bus power, and again after the clock, as Linux has it.
-const POWER_SETTLE_US: u64 = 10_000;
-const RAIL_SETTLE_US: u64 = 5_000;
-/// How long a card is without power before it has forgotten everything.
-const POWER_OFF_US: u64 = 50_000;
 /// At least 74 card clocks before the first command.
 const CLOCK_SETTLE_US: u64 = 1_000;
 
@@ -176,44 +172,11 @@ impl<W, C: Clock, B> Clock for Sdhci<W, C, B> {
 
 impl<W: Words, C: Clock, B: Board> SdHost for Sdhci<W, C, B> {
     fn reset(&mut self) -> Result<(), HostError> {
-        self.card_hz = 0;
-        self.host_control &= host_power::ADMA2;
-        self.board.power_controller();
-        self.rails = Rails {
-            io_3v3: self.board.set_expander_gpio(GPIO_VDD_SD_IO_SEL, false),
-            card_power: self.board.set_expander_gpio(GPIO_SD_PWR_ON, true),
-        };
-        // Whatever was answered: only QEMU has no rail.
-        if self.capabilities() != capabilities::QEMU {
-            self.clock.wait_us(RAIL_SETTLE_US);
-        }
-        self.base_clock = BaseClock::ask(|question| self.board.base_clock_hz(question));
-
-        self.reset_bits(clock_reset::RESET_ALL)?;
-        self.write_host_control();
-        self.clock.wait_us(POWER_SETTLE_US);
-        // No 1.8 V signalling, no UHS mode.
-        self.write(Word::AutoHost2, 0);
-        self.write(Word::IntSignal, 0);
-        self.write(Word::IntEnable, interrupt::LATCHED);
-        self.write(Word::IntStatus, u32::MAX);
-        self.set_clock_hz(IDENTIFICATION_HZ)?;
-        self.clock.wait_us(POWER_SETTLE_US);
-        Ok(())
+        self.power_up()
     }
 
     fn cycle_power(&mut self) {
-        self.card_hz = 0;
-        let clock = self.words.read(Word::ClockReset);
-        self.write(Word::HostPower, self.host_control);
-        self.write(Word::ClockReset, clock & !clock_reset::CARD_ENABLE);
-        self.board.set_expander_gpio(GPIO_SD_PWR_ON, false);
-        self.board.set_expander_gpio(GPIO_VDD_SD_IO_SEL, false);
-        self.clock.wait_us(POWER_OFF_US);
-        self.board.set_expander_gpio(GPIO_SD_PWR_ON, true);
-        self.clock.wait_us(POWER_SETTLE_US);
-        self.write_host_control();
-        self.clock.wait_us(POWER_SETTLE_US);
+        self.take_power_away();
     }
 
     fn command(&mut self, command: Command) -> Result<Response, HostError> {

@@ -6,6 +6,9 @@ use crate::sd::host::{HostError, SdHost};
 use crate::sd::protocol::{Command, Response, ResponseKind};
 use crate::sd::registers::{Word, Words, interrupt, mode_command, present};
 
+/// An eighth of a MB/s is less than any mode gives, and than an emulator does.
+const PORT_US_PER_BYTE: u64 = 8;
+
 impl<W: Words, C: Clock, B: Board> Sdhci<W, C, B> {
     /// Sends `command` with the transfer `mode` and waits for its answer.
     pub(super) fn start(&self, command: Command, mode: u32) -> Result<Response, HostError> {
@@ -99,7 +102,12 @@ impl<W: Words, C: Clock, B: Board> Sdhci<W, C, B> {
         block_bytes: usize,
         buf: &mut [u8],
     ) -> Result<(), HostError> {
+        let start_us = self.clock.now_us();
+        let limit_us = DATA_LIMIT_US + PORT_US_PER_BYTE * buf.len() as u64;
         for block in buf.chunks_exact_mut(block_bytes) {
+            if self.clock.now_us().wrapping_sub(start_us) > limit_us {
+                return Err(HostError::DataTimeout { index });
+            }
             self.wait_event(interrupt::READ_READY, DATA_LIMIT_US, index)?;
             for word in block.chunks_exact_mut(4) {
                 word.copy_from_slice(&self.words.read(Word::Data).to_le_bytes());

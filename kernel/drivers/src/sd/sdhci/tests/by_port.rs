@@ -367,6 +367,19 @@ fn data_that_stop_end_in_time() {
 }
 
 #[test]
+fn data_that_trickle_end_in_time() {
+    let mut words = FakeWords::new();
+    words.word_us = 2_000;
+    let mut host = ready(&words);
+    words.outcomes.replace([Outcome::Blocks(100)].into());
+    let start = words.time_us.get();
+    let error = HostError::DataTimeout { index: 18 };
+    let result = host.read(Command::read_multiple(0), 512, &mut [0; 51_200]);
+    assert_eq!(result, Err(error));
+    assert!((1_400_000..2_000_000).contains(&(words.time_us.get() - start)));
+}
+
+#[test]
 fn lines_are_reset_one_after_the_other() {
     let words = FakeWords::new();
     let mut host = ready(&words);

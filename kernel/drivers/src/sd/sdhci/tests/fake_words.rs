@@ -42,6 +42,8 @@ pub(super) struct FakeWords {
     pub(super) outcomes: RefCell<VecDeque<Outcome>>,
     pub(super) words_left: Cell<u32>,
     pub(super) words_per_block: Cell<u32>,
+    /// What a word of data takes to come.
+    pub(super) word_us: u64,
 }
 
 impl FakeWords {
@@ -60,6 +62,7 @@ impl FakeWords {
             outcomes: RefCell::default(),
             words_left: Cell::new(0),
             words_per_block: Cell::new(0),
+            word_us: 0,
         }
     }
 
@@ -86,6 +89,7 @@ impl Words for &FakeWords {
             Word::Response1 => 0x4780_1234,
             Word::Response0 => 0x5678_0157,
             Word::Data => {
+                self.time_us.set(self.time_us.get() + self.word_us);
                 let left = self.words_left.get() - 1;
                 self.words_left.set(left);
                 if left == 0 {
