@@ -1,7 +1,6 @@
 //! A layer's input, laid out for the kernels that multiply it with packed rows.
 
 use crate::arena::Plain;
-use crate::lanes::F32x4;
 
 /// Two blocks of 32 quantised activations of `NT` tokens.
 ///
@@ -66,18 +65,4 @@ pub struct Activations<'a> {
     pub float1: &'a [FloatChunk<1>],
     /// As floats, in tiles.
     pub float4: &'a [FloatChunk<TILE>],
-}
-
-/// Room for the activations of one core.
-pub struct Room<'a> {
-    /// A plain vector, to work in.
-    pub vector: &'a mut [F32x4],
-    /// See [`Activations::quant1`].
-    pub quant1: &'a mut [QuantPair<1>],
-    /// See [`Activations::quant4`].
-    pub quant4: &'a mut [QuantPair<TILE>],
-    /// See [`Activations::float1`].
-    pub float1: &'a mut [FloatChunk<1>],
-    /// See [`Activations::float4`].
-    pub float4: &'a mut [FloatChunk<TILE>],
 }

@@ -26,9 +26,7 @@ pub fn read(lanes: &[F32x4]) -> u32 {
 
 /// Writes all of `lanes` once.
 pub fn write(lanes: &mut [F32x4], value: f32) {
-    for lane in lanes {
-        *lane = F32x4([value; 4]);
-    }
+    lanes.fill(F32x4([value; 4]));
 }
 
 /// Copies `from` to `to`, lane by lane.

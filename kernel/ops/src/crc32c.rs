@@ -3,6 +3,8 @@
 //! **Resources**: RFC 3720 §12.1 and its appendix B.4 (check values); polynomial 0x1EDC6F41, reflected
 //! 0x82F63B78, start and final xor all ones.
 
+use zerocopy::IntoBytes;
+
 /// The reflected polynomial.
 const POLYNOMIAL: u32 = 0x82F6_3B78;
 
@@ -35,14 +37,14 @@ const fn tables() -> [[u32; 256]; 8] {
     tables
 }
 
-/// A checksum in the making.
-#[derive(Clone, Copy, Debug)]
+/// A checksum in the making: that of what was taken in.
+#[derive(Clone, Copy, Debug, Default)]
 pub struct Crc32c(u32);
 
 impl Crc32c {
     /// The checksum of nothing.
     pub const fn new() -> Self {
-        Self(!0)
+        Self(0)
     }
 
     /// Takes in bytes.
@@ -50,17 +52,17 @@ impl Crc32c {
         #[cfg(all(target_arch = "aarch64", target_feature = "crc"))]
         {
             // SAFETY: the build's processor has the CRC extension.
-            self.0 = unsafe { crate::neon::crc32c::update(self.0, bytes) };
+            self.0 = !unsafe { crate::neon::crc32c::update(!self.0, bytes) };
         }
         #[cfg(not(all(target_arch = "aarch64", target_feature = "crc")))]
         {
-            self.0 = update(self.0, bytes);
+            self.0 = !update(!self.0, bytes);
         }
     }
 
     /// The checksum of all that was taken in.
     pub fn value(self) -> u32 {
-        !self.0
+        self.0
     }
 }
 
@@ -68,16 +70,9 @@ impl Crc32c {
 pub fn update(mut crc: u32, bytes: &[u8]) -> u32 {
     let (words, rest) = bytes.as_chunks::<8>();
     for word in words {
-        let [a, b, c, d, e, f, g, h] = *word;
-        let [a, b, c, d] = (crc ^ u32::from_le_bytes([a, b, c, d])).to_le_bytes();
-        crc = TABLES[7][usize::from(a)]
-            ^ TABLES[6][usize::from(b)]
-            ^ TABLES[5][usize::from(c)]
-            ^ TABLES[4][usize::from(d)]
-            ^ TABLES[3][usize::from(e)]
-            ^ TABLES[2][usize::from(f)]
-            ^ TABLES[1][usize::from(g)]
-            ^ TABLES[0][usize::from(h)];
+        let word = u64::from_le_bytes(*word) ^ u64::from(crc);
+        let effects = word.to_le_bytes().into_iter().zip(TABLES.iter().rev());
+        crc = effects.fold(0, |crc, (byte, table)| crc ^ table[usize::from(byte)]);
     }
     for &byte in rest {
         crc = (crc >> 8) ^ TABLES[0][usize::from(crc.to_le_bytes()[0] ^ byte)];
@@ -116,23 +111,10 @@ fn multiply(a: u32, mut b: u32) -> u32 {
     product
 }
 
-impl Default for Crc32c {
-    fn default() -> Self {
-        Self::new()
-    }
-}
-
 /// The checksum of numbers as little-endian bytes: two machines with equal values here had equal bits.
 pub fn crc32c_f32(values: &[f32]) -> u32 {
     let mut crc = Crc32c::new();
-    let (pairs, rest) = values.as_chunks::<2>();
-    for [a, b] in pairs {
-        let word = u64::from(a.to_bits()) | u64::from(b.to_bits()) << 32;
-        crc.update(&word.to_le_bytes());
-    }
-    for value in rest {
-        crc.update(&value.to_le_bytes());
-    }
+    crc.update(values.as_bytes());
     crc.value()
 }
 
@@ -195,7 +177,7 @@ mod tests {
             for end in [start, start + 1, start + 7, start + 64, 199, 200] {
                 let mut crc = Crc32c::new();
                 crc.update(&bytes[start..end]);
-                assert_eq!(crc.0, update(!0, &bytes[start..end]));
+                assert_eq!(!crc.0, update(!0, &bytes[start..end]));
             }
         }
     }

@@ -32,15 +32,17 @@ macro_rules! dispatch {
     ($(
         $(#[$doc:meta])*
         pub fn $name:ident $(<{$($generics:tt)*}, {$($names:tt)*}>)? ($($arg:ident: $type:ty),* $(,)?) $(-> $ret:ty)?
-            = $scalar:expr, neon: $neon:expr;
+            = $scalar:expr $(, neon: $neon:expr)?;
     )*) => {$(
         $(#[$doc])*
         #[allow(clippy::too_many_arguments, reason = "a kernel's operands")]
+        #[allow(unreachable_code, reason = "the definition is for those without a twin")]
         pub fn $name $(<$($generics)*>)? ($($arg: $type),*) $(-> $ret)? {
-            #[cfg(target_arch = "aarch64")]
+            $(#[cfg(target_arch = "aarch64")]
             {
-                $neon
-            }
+                // SAFETY: every AArch64 core that this runs on has AdvSIMD.
+                return unsafe { $neon };
+            })?
             #[cfg(target_arch = "x86_64")]
             {
                 #[target_feature(enable = "avx2,fma")]
@@ -53,10 +55,7 @@ macro_rules! dispatch {
                     return unsafe { fast$(::<$($names)*>)?($($arg),*) };
                 }
             }
-            #[cfg(not(target_arch = "aarch64"))]
-            {
-                $scalar
-            }
+            $scalar
         }
     )*};
 }
@@ -71,10 +70,7 @@ dispatch! {
         n_tokens: usize,
         out: &mut [F32x4],
     ) = scalar::matmul::quantized_rows::<Q, NT>(groups, x, n_blocks, n_tokens, out),
-        neon: {
-            // SAFETY: every AArch64 core that this runs on has AdvSIMD.
-            unsafe { Q::mul(groups, x, n_blocks, n_tokens, out) }
-        };
+        neon: neon::matmul::quantized_rows::<Q, NT>(groups, x, n_blocks, n_tokens, out);
 
     /// [`scalar::matmul::plain`] for many groups and tiles.
     #[inline(never)] // A loop of the image is found by this name.
@@ -85,10 +81,7 @@ dispatch! {
         n_tokens: usize,
         out: &mut [F32x4],
     ) = scalar::matmul::plain_rows::<Q, NT>(groups, x, n_blocks, n_tokens, out),
-        neon: {
-            // SAFETY: every AArch64 core that this runs on has AdvSIMD.
-            unsafe { Q::mul_plain(groups, x, n_blocks, n_tokens, out) }
-        };
+        neon: neon::matmul::plain_rows::<Q, NT>(groups, x, n_blocks, n_tokens, out);
 
     /// [`scalar::matmul::float`] for many groups and tiles of `n_chunks` chunks.
     #[inline(never)] // A loop of the image is found by this name.
@@ -99,10 +92,7 @@ dispatch! {
         n_tokens: usize,
         out: &mut [F32x4],
     ) = scalar::matmul::float_rows::<F, NT>(groups, x, n_chunks, n_tokens, out),
-        neon: {
-            // SAFETY: every AArch64 core that this runs on has AdvSIMD.
-            unsafe { F::mul(groups, x, n_chunks, n_tokens, out) }
-        };
+        neon: neon::matmul::float_rows::<F, NT>(groups, x, n_chunks, n_tokens, out);
 
     /// [`scalar::norm::rms_norm`]
     pub fn rms_norm(
@@ -113,10 +103,7 @@ dispatch! {
         eps: f32,
         out: &mut [F32x4],
     ) = scalar::norm::rms_norm(x, n_tokens, t, weight, eps, out),
-        neon: {
-            // SAFETY: every AArch64 core that this runs on has AdvSIMD.
-            unsafe { neon::norm::rms_norm(x, n_tokens, t, weight, eps, out) }
-        };
+        neon: neon::norm::rms_norm(x, n_tokens, t, weight, eps, out);
 
     /// [`scalar::quantize::quantize`]
     pub fn quantize<{const NT: usize}, {NT}>(
@@ -125,18 +112,14 @@ dispatch! {
         out: &mut [QuantPair<NT>],
         t: usize,
     ) = scalar::quantize::quantize(x, n_blocks, out, t),
-        neon: {
-            // SAFETY: every AArch64 core that this runs on has AdvSIMD.
-            unsafe { neon::quantize::quantize(x, n_blocks, out, t) }
-        };
+        neon: neon::quantize::quantize(x, n_blocks, out, t);
 
     /// [`scalar::quantize::copy_floats`]
     pub fn copy_floats<{const NT: usize}, {NT}>(
         x: &[F32x4],
         out: &mut [FloatChunk<NT>],
         t: usize,
-    ) = scalar::quantize::copy_floats(x, out, t),
-        neon: scalar::quantize::copy_floats(x, out, t);
+    ) = scalar::quantize::copy_floats(x, out, t);
 
     /// [`scalar::rope::rope`]
     pub fn rope(
@@ -149,28 +132,18 @@ dispatch! {
         scale: f32,
         out: &mut [F32x4],
     ) = scalar::rope::rope(style, x, n_tokens, t, cos, sin, scale, out),
-        neon: {
-            // SAFETY: every AArch64 core that this runs on has AdvSIMD.
-            unsafe { neon::rope::rope(style, x, n_tokens, t, cos, sin, scale, out) }
-        };
+        neon: neon::rope::rope(style, x, n_tokens, t, cos, sin, scale, out);
 
     /// [`scalar::elementwise::swiglu`]
     pub fn swiglu(gate: &mut [F32x4], up: &[F32x4]) = scalar::elementwise::swiglu(gate, up),
-        neon: {
-            // SAFETY: every AArch64 core that this runs on has AdvSIMD.
-            unsafe { neon::elementwise::swiglu(gate, up) }
-        };
+        neon: neon::elementwise::swiglu(gate, up);
 
     /// [`scalar::elementwise::add_assign`]
     pub fn add_assign(x: &mut [F32x4], y: &[F32x4]) = scalar::elementwise::add_assign(x, y),
-        neon: {
-            // SAFETY: every AArch64 core that this runs on has AdvSIMD.
-            unsafe { neon::elementwise::add_assign(x, y) }
-        };
+        neon: neon::elementwise::add_assign(x, y);
 
     /// [`scalar::elementwise::argmax`]
-    pub fn argmax(x: &[f32]) -> usize = scalar::elementwise::argmax(x),
-        neon: scalar::elementwise::argmax(x);
+    pub fn argmax(x: &[f32]) -> usize = scalar::elementwise::argmax(x);
 
     /// [`scalar::attention::append`]
     pub fn append<{K: KvKernels}, {K}>(
@@ -181,10 +154,7 @@ dispatch! {
         n_tokens: usize,
         t: usize,
     ) = scalar::attention::append::<K>(unit, at, key, value, n_tokens, t),
-        neon: {
-            // SAFETY: every AArch64 core that this runs on has AdvSIMD.
-            unsafe { K::append(unit, at, key, value, n_tokens, t) }
-        };
+        neon: K::append(unit, at, key, value, n_tokens, t);
 
     /// [`scalar::attention::attend`]
     pub fn attend<{K: KvKernels, const NQ: usize}, {K, NQ}>(
@@ -193,20 +163,10 @@ dispatch! {
         n_valid: [usize; NQ],
         out: &mut [F32x4],
     ) = scalar::attention::attend::<K, NQ>(queries, unit, n_valid, out),
-        neon: {
-            // SAFETY: every AArch64 core that this runs on has AdvSIMD.
-            unsafe { K::attend(queries, unit, n_valid, out) }
-        };
+        neon: K::attend(queries, unit, n_valid, out);
 
     /// [`scalar::attention::merge`]
-    pub fn merge(
-        partials: &[F32x4],
-        stride: usize,
-        n_blocks: usize,
-        out: &mut [F32x4],
-    ) = scalar::attention::merge(partials, stride, n_blocks, out),
-        neon: {
-            // SAFETY: every AArch64 core that this runs on has AdvSIMD.
-            unsafe { neon::attention::merge(partials, stride, n_blocks, out) }
-        };
+    pub fn merge(partials: &[F32x4], stride: usize, n_blocks: usize, out: &mut [F32x4])
+        = scalar::attention::merge(partials, stride, n_blocks, out),
+        neon: neon::attention::merge(partials, stride, n_blocks, out);
 }

@@ -64,16 +64,12 @@ impl FromStr for Kernels {
 
     /// Takes the names of version 0.1 too: `scalar`, `plain`, `tuned`.
     fn from_str(name: &str) -> Result<Self, UnknownKernels> {
-        let names = [
-            ("reference", "scalar"),
-            ("dequantize", "plain"),
-            ("int8", "tuned"),
-        ];
-        let is_named = |&(new, old): &(&str, &str)| {
-            name.eq_ignore_ascii_case(new) || name.eq_ignore_ascii_case(old)
+        let is_named = |(kernels, old): &(Self, &str)| {
+            name.eq_ignore_ascii_case(kernels.name()) || name.eq_ignore_ascii_case(old)
         };
-        let at = names.iter().position(is_named);
-        at.map(|at| Self::ALL[at]).ok_or(UnknownKernels)
+        let mut named = Self::ALL.into_iter().zip(["scalar", "plain", "tuned"]);
+        let found = named.find(is_named);
+        found.map(|(kernels, _)| kernels).ok_or(UnknownKernels)
     }
 }
 

@@ -94,24 +94,29 @@ impl<'a> Matrix<'a> {
         formats!(by_format, &self.packed, (rows, Format) {
             let len = self.cols.div_ceil(32 * Format::BLOCKS);
             let slabs = &rows[group * len..][..len];
-            for b in from / 32..until.div_ceil(32) {
-                let slab = &slabs[b / Format::BLOCKS];
-                for (i, w) in (32 * b..).zip(Format::weights(slab, b % Format::BLOCKS, r)) {
-                    if (from..until).contains(&i) {
-                        out[i - from] = w;
-                    }
-                }
-            }
+            let weights = |b| Format::weights(&slabs[b / Format::BLOCKS], b % Format::BLOCKS, r);
+            put_weights(from, until, out, weights);
         }, {
             let len = self.cols.div_ceil(16);
             let chunks = &rows[group * len..][..len];
-            for c in from / 16..until.div_ceil(16) {
-                for (i, w) in (16 * c..).zip(Format::widen(&chunks[c], r)) {
-                    if (from..until).contains(&i) {
-                        out[i - from] = w;
-                    }
-                }
-            }
+            put_weights(from, until, out, |c| Format::widen(&chunks[c], r));
         });
+    }
+}
+
+/// Puts the weights `from .. until` of a row, which come by `N`, into `out`.
+#[inline(always)] // `weights` belongs into the loop.
+fn put_weights<const N: usize>(
+    from: usize,
+    until: usize,
+    out: &mut [f32],
+    weights: impl Fn(usize) -> [f32; N],
+) {
+    for b in from / N..until.div_ceil(N) {
+        for (i, w) in (N * b..).zip(weights(b)) {
+            if (from..until).contains(&i) {
+                out[i - from] = w;
+            }
+        }
     }
 }

@@ -3,19 +3,14 @@
 use core::ops::Range;
 
 use super::{Kernels, Matrix, Rows, by_format};
-use crate::activations::{Activations, FloatChunk, QuantPair, TILE};
+use crate::activations::{Activations, TILE};
 use crate::formats::formats;
 use crate::lanes::F32x4;
 use crate::packed::Quantized;
-use crate::packed::float::Float;
 use crate::{dispatch, scalar};
 
-type QuantizedKernel<Q, const NT: usize> =
-    fn(&[<Q as Quantized>::Slab], &[QuantPair<NT>], usize, usize, &mut [F32x4]);
-type PlainKernel<Q, const NT: usize> =
-    fn(&[<Q as Quantized>::Slab], &[FloatChunk<NT>], usize, usize, &mut [F32x4]);
-type FloatKernel<F, const NT: usize> =
-    fn(&[<F as Float>::Chunk], &[FloatChunk<NT>], usize, usize, &mut [F32x4]);
+/// Multiplies groups of rows with tiles: rows, tiles, length of both, tokens, products.
+type Kernel<W, X> = fn(&[W], &[X], usize, usize, &mut [F32x4]);
 
 impl Matrix<'_> {
     /// `out = W[groups] · x`: the groups' part of a panel of `x.n_tokens` tokens.
@@ -36,94 +31,62 @@ impl Matrix<'_> {
             groups.len() * x.n_tokens,
             "room for the products"
         );
+        let n = x.n_tokens;
         formats!(by_format, &self.packed, (rows, Format) {
-            let slabs = (self.cols / 32).div_ceil(Format::BLOCKS);
+            let blocks = self.cols / 32;
+            let slabs = blocks.div_ceil(Format::BLOCKS);
             let rows = &rows[groups.start * slabs..groups.end * slabs];
             match kernels {
-                Kernels::Int8 => self.mul_quantized::<Format>(
-                    dispatch::mul_quantized::<Format, 1>,
-                    dispatch::mul_quantized::<Format, TILE>,
-                    rows, x, out,
+                Kernels::Int8 => multiply(
+                    (dispatch::mul_quantized::<Format, 1>, x.quant1),
+                    (dispatch::mul_quantized::<Format, TILE>, x.quant4),
+                    blocks.div_ceil(2), rows, blocks, n, out,
                 ),
-                Kernels::Reference => self.mul_quantized::<Format>(
-                    scalar::matmul::quantized_rows::<Format, 1>,
-                    scalar::matmul::quantized_rows::<Format, TILE>,
-                    rows, x, out,
+                Kernels::Reference => multiply(
+                    (scalar::matmul::quantized_rows::<Format, 1>, x.quant1),
+                    (scalar::matmul::quantized_rows::<Format, TILE>, x.quant4),
+                    blocks.div_ceil(2), rows, blocks, n, out,
                 ),
-                Kernels::Dequantize => self.mul_plain::<Format>(
-                    dispatch::mul_plain::<Format, 1>,
-                    dispatch::mul_plain::<Format, TILE>,
-                    rows, x, out,
+                Kernels::Dequantize => multiply(
+                    (dispatch::mul_plain::<Format, 1>, x.float1),
+                    (dispatch::mul_plain::<Format, TILE>, x.float4),
+                    2 * blocks, rows, blocks, n, out,
                 ),
             }
         }, {
-            let len = self.cols.div_ceil(16);
-            let rows = &rows[groups.start * len..groups.end * len];
+            let chunks = self.cols.div_ceil(16);
+            let rows = &rows[groups.start * chunks..groups.end * chunks];
             match kernels {
-                Kernels::Dequantize | Kernels::Int8 => self.mul_float::<Format>(
-                    dispatch::mul_float::<Format, 1>,
-                    dispatch::mul_float::<Format, TILE>,
-                    rows, x, out,
+                Kernels::Dequantize | Kernels::Int8 => multiply(
+                    (dispatch::mul_float::<Format, 1>, x.float1),
+                    (dispatch::mul_float::<Format, TILE>, x.float4),
+                    chunks, rows, chunks, n, out,
                 ),
-                Kernels::Reference => self.mul_float::<Format>(
-                    scalar::matmul::float_rows::<Format, 1>,
-                    scalar::matmul::float_rows::<Format, TILE>,
-                    rows, x, out,
+                Kernels::Reference => multiply(
+                    (scalar::matmul::float_rows::<Format, 1>, x.float1),
+                    (scalar::matmul::float_rows::<Format, TILE>, x.float4),
+                    chunks, rows, chunks, n, out,
                 ),
             }
         });
     }
+}
 
-    #[inline(always)] // The kernels are known at the call.
-    fn mul_quantized<Q: Quantized>(
-        &self,
-        one: QuantizedKernel<Q, 1>,
-        four: QuantizedKernel<Q, TILE>,
-        rows: &[Q::Slab],
-        x: &Activations<'_>,
-        out: &mut [F32x4],
-    ) {
-        let (n, n_blocks) = (x.n_tokens, self.cols / 32);
-        let len = n_blocks.div_ceil(2);
-        if n == 1 {
-            one(rows, &x.quant1[..len], n_blocks, n, out);
-        } else {
-            four(rows, &x.quant4[..n.div_ceil(TILE) * len], n_blocks, n, out);
-        }
-    }
-
-    #[inline(always)] // The kernels are known at the call.
-    fn mul_plain<Q: Quantized>(
-        &self,
-        one: PlainKernel<Q, 1>,
-        four: PlainKernel<Q, TILE>,
-        rows: &[Q::Slab],
-        x: &Activations<'_>,
-        out: &mut [F32x4],
-    ) {
-        let (n, n_blocks) = (x.n_tokens, self.cols / 32);
-        let len = 2 * n_blocks;
-        if n == 1 {
-            one(rows, &x.float1[..len], n_blocks, n, out);
-        } else {
-            four(rows, &x.float4[..n.div_ceil(TILE) * len], n_blocks, n, out);
-        }
-    }
-
-    #[inline(always)] // The kernels are known at the call.
-    fn mul_float<F: Float>(
-        &self,
-        one: FloatKernel<F, 1>,
-        four: FloatKernel<F, TILE>,
-        rows: &[F::Chunk],
-        x: &Activations<'_>,
-        out: &mut [F32x4],
-    ) {
-        let (n, len) = (x.n_tokens, self.cols.div_ceil(16));
-        if n == 1 {
-            one(rows, &x.float1[..len], len, n, out);
-        } else {
-            four(rows, &x.float4[..n.div_ceil(TILE) * len], len, n, out);
-        }
+/// Multiplies by the kernel for one token, or by the one for tiles of `tile_len` elements.
+#[inline(always)] // The kernels are known at the call.
+fn multiply<W, X1, X4>(
+    (one, x1): (Kernel<W, X1>, &[X1]),
+    (four, x4): (Kernel<W, X4>, &[X4]),
+    tile_len: usize,
+    rows: &[W],
+    len: usize,
+    n_tokens: usize,
+    out: &mut [F32x4],
+) {
+    if n_tokens == 1 {
+        one(rows, &x1[..tile_len], len, n_tokens, out);
+    } else {
+        let x = &x4[..n_tokens.div_ceil(TILE) * tile_len];
+        four(rows, x, len, n_tokens, out);
     }
 }

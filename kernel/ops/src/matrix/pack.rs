@@ -98,12 +98,10 @@ impl<'p> Packing<'p> {
         }, {
             pack_groups(rows, self.group_len, self.bytes, self.row_bytes, Format::pack_row, |_| None)
         });
-        match bad {
-            Some(row) => Err(Error::BadScale {
-                row: first_row + row,
-            }),
-            None => Ok(()),
-        }
+        bad.map_or(Ok(()), |row| {
+            let row = first_row + row;
+            Err(Error::BadScale { row })
+        })
     }
 }
 

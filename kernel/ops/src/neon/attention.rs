@@ -73,7 +73,27 @@ impl KvNeon for KvF16 {
         n_tokens: usize,
         t: usize,
     ) {
-        append_f16(unit, at, key, value, n_tokens, t);
+        let head_dim = 4 * key.len();
+        let (keys, values) = unit.split_at_mut(head_dim * BLOCK / 8);
+        let values = &mut values[at * head_dim / 8..][..head_dim / 8];
+        let mut value = value[t..].iter().step_by(n_tokens);
+        for out in values {
+            if let (Some(low), Some(high)) = (value.next(), value.next()) {
+                *out = narrow(low, high);
+            }
+        }
+        let rows = keys.as_chunks_mut::<{ BLOCK / 8 }>().0;
+        for (rows, key) in rows
+            .as_chunks_mut::<8>()
+            .0
+            .iter_mut()
+            .zip(key.as_chunks::<2>().0)
+        {
+            let narrowed = narrow(&key[0], &key[1]);
+            for (row, bits) in rows.iter_mut().zip(narrowed.0) {
+                row[(at / 8) & 7].0[at % 8] = bits;
+            }
+        }
     }
 }
 
@@ -335,40 +355,6 @@ pub fn merge(partials: &[F32x4], stride: usize, n_blocks: usize, out: &mut [F32x
     for out in out {
         let scaled = vmulq_n_f32(load(out, 0), inverse);
         store(out, 0, scaled);
-    }
-}
-
-/// Appends to a cache in halves: see [`crate::scalar::attention::append`].
-#[inline]
-#[target_feature(enable = "neon")]
-fn append_f16(
-    unit: &mut [F16x8],
-    at: usize,
-    key: &[F32x4],
-    value: &[F32x4],
-    n_tokens: usize,
-    t: usize,
-) {
-    let head_dim = 4 * key.len();
-    let (keys, values) = unit.split_at_mut(head_dim * BLOCK / 8);
-    let values = &mut values[at * head_dim / 8..][..head_dim / 8];
-    let mut value = value[t..].iter().step_by(n_tokens);
-    for out in values {
-        if let (Some(low), Some(high)) = (value.next(), value.next()) {
-            *out = narrow(low, high);
-        }
-    }
-    let rows = keys.as_chunks_mut::<{ BLOCK / 8 }>().0;
-    for (rows, key) in rows
-        .as_chunks_mut::<8>()
-        .0
-        .iter_mut()
-        .zip(key.as_chunks::<2>().0)
-    {
-        let narrowed = narrow(&key[0], &key[1]);
-        for (row, bits) in rows.iter_mut().zip(narrowed.0) {
-            row[(at / 8) & 7].0[at % 8] = bits;
-        }
     }
 }
 

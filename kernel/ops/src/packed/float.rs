@@ -10,8 +10,6 @@ use zerocopy::{FromBytes, Immutable, IntoBytes};
 pub trait Float {
     /// Four rows, sixteen columns.
     type Chunk: Plain + Send + Sync;
-    /// Bytes per weight in the file.
-    const FILE_BYTES: usize;
 
     /// The sixteen weights of row `r`.
     fn widen(chunk: &Self::Chunk, r: usize) -> [f32; 16];
@@ -44,7 +42,6 @@ pub enum Bf16 {}
 
 impl Float for F32 {
     type Chunk = Chunk32;
-    const FILE_BYTES: usize = 4;
 
     #[inline(always)] // Must take on the caller's target features.
     fn widen(chunk: &Chunk32, r: usize) -> [f32; 16] {
@@ -57,16 +54,13 @@ impl Float for F32 {
             put(bytes, &mut chunk.w[r]);
         }
         if let [.., last] = chunks {
-            for (w, b) in last.w[r].iter_mut().zip(rest.as_chunks().0) {
-                *w = f32::from_le_bytes(*b);
-            }
+            last.w[r].as_mut_bytes()[..rest.len()].copy_from_slice(rest);
         }
     }
 }
 
 impl Float for F16 {
     type Chunk = Chunk16;
-    const FILE_BYTES: usize = 2;
 
     #[inline(always)] // Must take on the caller's target features.
     fn widen(chunk: &Chunk16, r: usize) -> [f32; 16] {
@@ -80,7 +74,6 @@ impl Float for F16 {
 
 impl Float for Bf16 {
     type Chunk = Chunk16;
-    const FILE_BYTES: usize = 2;
 
     #[inline(always)] // Must take on the caller's target features.
     fn widen(chunk: &Chunk16, r: usize) -> [f32; 16] {
@@ -98,8 +91,6 @@ fn pack_u16(file_row: &[u8], r: usize, chunks: &mut [Chunk16]) {
         put(bytes, &mut chunk.w[r]);
     }
     if let [.., last] = chunks {
-        for (w, b) in last.w[r].iter_mut().zip(rest.as_chunks().0) {
-            *w = u16::from_le_bytes(*b);
-        }
+        last.w[r].as_mut_bytes()[..rest.len()].copy_from_slice(rest);
     }
 }

@@ -31,14 +31,16 @@ pub trait Quantized {
     /// Blocks in a slab: an even number.
     const BLOCKS: usize;
     /// Whether blocks have an `m` other than 0.
-    const HAS_MIN: bool;
+    const HAS_MIN: bool = false;
 
     /// `q` of block `j` of row `r`.
     fn quants(slab: &Self::Slab, j: usize, r: usize) -> [i8; 32];
     /// `d` of block `j`, for the four rows.
     fn scales(slab: &Self::Slab, j: usize) -> [f32; GROUP];
     /// `m` of block `j`, for the four rows.
-    fn minima(slab: &Self::Slab, j: usize) -> [f32; GROUP];
+    fn minima(_slab: &Self::Slab, _j: usize) -> [f32; GROUP] {
+        [0.0; GROUP]
+    }
     /// Whether all scales and minima are numbers.
     fn is_finite(slab: &Self::Slab) -> bool;
     /// Puts one row of the file (whole blocks) into row `r` of `slabs`.

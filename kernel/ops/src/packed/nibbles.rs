@@ -36,6 +36,13 @@ pub fn bits(plane: &Plane, r: usize) -> [u8; 32] {
     bits
 }
 
+/// The 32 values with row `r`'s bits of a plane in front.
+#[inline(always)] // Must take on the caller's target features.
+pub fn unpack_five(nibbles: &Nibbles, plane: &Plane, r: usize) -> [u8; 32] {
+    let (low, high) = (unpack(nibbles), bits(plane, r));
+    core::array::from_fn(|i| low[i] | high[i] << 4)
+}
+
 /// Puts row `r`'s bits, 0 or 1, into a plane.
 pub fn set_bits(plane: &mut Plane, r: usize, bits: [u8; 32]) {
     debug_assert!(r < GROUP);

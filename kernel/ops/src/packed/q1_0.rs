@@ -24,7 +24,6 @@ pub enum Q1_0 {}
 impl Quantized for Q1_0 {
     type Slab = Slab;
     const BLOCKS: usize = 8;
-    const HAS_MIN: bool = false;
 
     #[inline(always)] // Must take on the caller's target features.
     fn quants(slab: &Slab, j: usize, r: usize) -> [i8; 32] {
@@ -34,10 +33,6 @@ impl Quantized for Q1_0 {
     #[inline(always)] // Must take on the caller's target features.
     fn scales(slab: &Slab, j: usize) -> [f32; GROUP] {
         slab.d[j / 4].map(f16_to_f32)
-    }
-
-    fn minima(_: &Slab, _: usize) -> [f32; GROUP] {
-        [0.0; GROUP]
     }
 
     fn is_finite(slab: &Slab) -> bool {

@@ -25,7 +25,6 @@ pub enum Q4_0 {}
 impl Quantized for Q4_0 {
     type Slab = Slab;
     const BLOCKS: usize = 2;
-    const HAS_MIN: bool = false;
 
     #[inline(always)] // Must take on the caller's target features.
     fn quants(slab: &Slab, j: usize, r: usize) -> [i8; 32] {
@@ -35,10 +34,6 @@ impl Quantized for Q4_0 {
     #[inline(always)] // Must take on the caller's target features.
     fn scales(slab: &Slab, j: usize) -> [f32; GROUP] {
         slab.d[j].map(f16_to_f32)
-    }
-
-    fn minima(_: &Slab, _: usize) -> [f32; GROUP] {
-        [0.0; GROUP]
     }
 
     fn is_finite(slab: &Slab) -> bool {

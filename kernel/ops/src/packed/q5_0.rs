@@ -27,24 +27,15 @@ pub enum Q5_0 {}
 impl Quantized for Q5_0 {
     type Slab = Slab;
     const BLOCKS: usize = 2;
-    const HAS_MIN: bool = false;
 
     #[inline(always)] // Must take on the caller's target features.
     fn quants(slab: &Slab, j: usize, r: usize) -> [i8; 32] {
-        let (low, high) = (
-            nibbles::unpack(&slab.q[j][r]),
-            nibbles::bits(&slab.high[j], r),
-        );
-        core::array::from_fn(|i| (low[i] | high[i] << 4) as i8 - 16)
+        nibbles::unpack_five(&slab.q[j][r], &slab.high[j], r).map(|q| q as i8 - 16)
     }
 
     #[inline(always)] // Must take on the caller's target features.
     fn scales(slab: &Slab, j: usize) -> [f32; GROUP] {
         slab.d[j].map(f16_to_f32)
-    }
-
-    fn minima(_: &Slab, _: usize) -> [f32; GROUP] {
-        [0.0; GROUP]
     }
 
     fn is_finite(slab: &Slab) -> bool {

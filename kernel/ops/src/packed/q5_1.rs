@@ -33,11 +33,7 @@ impl Quantized for Q5_1 {
 
     #[inline(always)] // Must take on the caller's target features.
     fn quants(slab: &Slab, j: usize, r: usize) -> [i8; 32] {
-        let (low, high) = (
-            nibbles::unpack(&slab.q[j][r]),
-            nibbles::bits(&slab.high[j], r),
-        );
-        core::array::from_fn(|i| (low[i] | high[i] << 4) as i8)
+        nibbles::unpack_five(&slab.q[j][r], &slab.high[j], r).map(|q| q as i8)
     }
 
     #[inline(always)] // Must take on the caller's target features.

@@ -38,16 +38,12 @@ pub enum Q6_K {}
 impl Quantized for Q6_K {
     type Slab = Slab;
     const BLOCKS: usize = 8;
-    const HAS_MIN: bool = false;
 
     #[inline(always)] // Must take on the caller's target features.
     fn quants(slab: &Slab, j: usize, r: usize) -> [i8; 32] {
-        let low = nibbles::unpack(&slab.q[j][r]);
-        let (fifth, sixth) = (
-            nibbles::bits(&slab.high[j][0], r),
-            nibbles::bits(&slab.high[j][1], r),
-        );
-        core::array::from_fn(|i| (low[i] | fifth[i] << 4 | sixth[i] << 5) as i8 - 32)
+        let low = nibbles::unpack_five(&slab.q[j][r], &slab.high[j][0], r);
+        let sixth = nibbles::bits(&slab.high[j][1], r);
+        core::array::from_fn(|i| (low[i] | sixth[i] << 5) as i8 - 32)
     }
 
     /// With the scales of the two halves of the block in the sum.
@@ -60,10 +56,6 @@ impl Quantized for Q6_K {
     #[inline(always)] // Must take on the caller's target features.
     fn scales(slab: &Slab, _: usize) -> [f32; GROUP] {
         slab.d.map(f16_to_f32)
-    }
-
-    fn minima(_: &Slab, _: usize) -> [f32; GROUP] {
-        [0.0; GROUP]
     }
 
     #[inline(always)] // Must take on the caller's target features.

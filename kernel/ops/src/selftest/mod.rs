@@ -63,8 +63,11 @@ struct Cases<'c, 'a> {
     outcome: Outcome,
 }
 
+/// Compares a kernel with its definition.
+type Compare = fn(&mut Cases<'_, '_>) -> Result<(), OutOfMemory>;
+
 /// Kernels, each with its seed and the cases that it is compared in with its definition.
-const KERNELS: &[(&str, u64, fn(&mut Cases<'_, '_>) -> Result<(), OutOfMemory>)] = &[
+const KERNELS: &[(&str, u64, Compare)] = &[
     ("rms_norm", 1, vectors::rms_norm),
     ("quantize", 2, vectors::quantize),
     ("rope", 3, vectors::rope),

@@ -11,63 +11,53 @@ use core::arch::aarch64::*;
 
 use super::super::load::load;
 use super::super::norm::{halve_to_four, sum_four};
-use super::{Block, for_tiles, to_lanes};
+use super::{Block, QuantizedNeon, for_tiles, to_lanes};
 use crate::activations::FloatChunk;
 use crate::lanes::F32x4;
-use crate::packed::{GROUP, Quantized};
+use crate::packed::GROUP;
 
 /// One block of four rows, on its way to floats.
-pub(super) struct Unscaled {
+pub struct Unscaled {
     /// Integers.
-    pub rows: [Block; GROUP],
+    pub(super) rows: [Block; GROUP],
     /// What the rows' integers are multiplied by, in the first and the second half of the block.
-    pub d: [float32x4_t; 2],
+    pub(super) d: [float32x4_t; 2],
     /// What is added then, for formats with a minimum.
-    pub m: float32x4_t,
+    pub(super) m: float32x4_t,
 }
 
-/// Every group of rows times every tile of tokens.
-#[inline]
+/// See [`crate::scalar::matmul::plain_rows`].
 #[target_feature(enable = "neon")]
-pub(super) fn multiply<Q: Quantized, const NT: usize>(
+pub fn plain_rows<Q: QuantizedNeon, const NT: usize>(
     groups: &[Q::Slab],
     x: &[FloatChunk<NT>],
     n_blocks: usize,
     n_tokens: usize,
     out: &mut [F32x4],
-    read: impl Fn(&Q::Slab, usize) -> Unscaled,
 ) {
     let (w_len, x_len) = (n_blocks.div_ceil(Q::BLOCKS), 2 * n_blocks);
-    for_tiles(
-        groups,
-        w_len,
-        x,
-        x_len,
-        n_tokens,
-        out,
-        |group, x| -> [_; NT] {
-            let [a, b, c, d] = [
-                row::<Q, 0, NT>(group, x, &read),
-                row::<Q, 1, NT>(group, x, &read),
-                row::<Q, 2, NT>(group, x, &read),
-                row::<Q, 3, NT>(group, x, &read),
-            ];
-            core::array::from_fn(|t| to_lanes(sum_four([a[t], b[t], c[t], d[t]])))
-        },
-    );
+    for_tiles(groups, w_len, x, x_len, n_tokens, out, |group, x| {
+        let [a, b, c, d] = [
+            row::<Q, 0, NT>(group, x),
+            row::<Q, 1, NT>(group, x),
+            row::<Q, 2, NT>(group, x),
+            row::<Q, 3, NT>(group, x),
+        ];
+        core::array::from_fn::<_, NT, _>(|t| to_lanes(sum_four([a[t], b[t], c[t], d[t]])))
+    });
 }
 
 /// Row `R` of a group times `NT` tokens: four partial sums for each.
 #[inline]
 #[target_feature(enable = "neon")]
-fn row<Q: Quantized, const R: i32, const NT: usize>(
+fn row<Q: QuantizedNeon, const R: i32, const NT: usize>(
     group: &[Q::Slab],
     x: &[FloatChunk<NT>],
-    read: &impl Fn(&Q::Slab, usize) -> Unscaled,
 ) -> [float32x4_t; NT] {
     let mut lanes = [[vdupq_n_f32(0.0); 4]; NT];
     let mut block = |b: usize, in_slab: usize, x: &[FloatChunk<NT>; 2]| {
-        let Unscaled { rows, d, m } = read(&group[b / Q::BLOCKS], in_slab);
+        // SAFETY: whoever calls this function has AdvSIMD.
+        let Unscaled { rows, d, m } = unsafe { Q::unscaled(&group[b / Q::BLOCKS], in_slab) };
         let (first, second) = rows[R as usize];
         for (half, q) in [first, second].into_iter().enumerate() {
             let w = widen(q).map(|q| {

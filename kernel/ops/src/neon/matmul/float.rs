@@ -6,95 +6,79 @@ use super::super::load::load;
 use super::super::norm::{halve_to_four, sum_four};
 use super::{for_tiles, to_lanes, widen_half};
 use crate::activations::FloatChunk;
-use crate::arena::Plain;
 use crate::lanes::F32x4;
 use crate::packed::GROUP;
 use crate::packed::float::{Bf16, Chunk16, Chunk32, F16, F32, Float};
 
 /// A format with a twin of [`crate::scalar::matmul::float_rows`].
 pub trait FloatNeon: Float {
-    /// Multiplies with float activations.
+    /// The sixteen weights of row `r`.
     ///
     /// # Safety
     /// The core has AdvSIMD.
-    unsafe fn mul<const NT: usize>(
-        groups: &[Self::Chunk],
-        x: &[FloatChunk<NT>],
-        n_chunks: usize,
-        n_tokens: usize,
-        out: &mut [F32x4],
-    );
+    unsafe fn row(chunk: &Self::Chunk, r: usize) -> [float32x4_t; 4];
 }
 
 impl FloatNeon for F32 {
+    #[inline]
     #[target_feature(enable = "neon")]
-    unsafe fn mul<const NT: usize>(
-        groups: &[Chunk32],
-        x: &[FloatChunk<NT>],
-        n_chunks: usize,
-        n_tokens: usize,
-        out: &mut [F32x4],
-    ) {
-        let widen =
-            |chunk: &Chunk32, r: usize| core::array::from_fn(|i| load(chunk, r * 64 + i * 16));
-        for_tiles(groups, n_chunks, x, n_chunks, n_tokens, out, |group, x| {
-            float_tile(group, x, widen)
-        });
+    unsafe fn row(chunk: &Chunk32, r: usize) -> [float32x4_t; 4] {
+        core::array::from_fn(|i| load(chunk, r * 64 + i * 16))
     }
 }
 
 impl FloatNeon for F16 {
+    #[inline]
     #[target_feature(enable = "neon")]
-    unsafe fn mul<const NT: usize>(
-        groups: &[Chunk16],
-        x: &[FloatChunk<NT>],
-        n_chunks: usize,
-        n_tokens: usize,
-        out: &mut [F32x4],
-    ) {
-        let widen = |chunk: &Chunk16, r: usize| {
-            let [a, b] = widen_halves(load(chunk, r * 32));
-            let [c, d] = widen_halves(load(chunk, r * 32 + 16));
-            [a, b, c, d]
-        };
-        for_tiles(groups, n_chunks, x, n_chunks, n_tokens, out, |group, x| {
-            float_tile(group, x, widen)
-        });
+    unsafe fn row(chunk: &Chunk16, r: usize) -> [float32x4_t; 4] {
+        widen(chunk, r, |bits| [widen_half(bits, 0), widen_half(bits, 1)])
     }
 }
 
 impl FloatNeon for Bf16 {
+    #[inline]
     #[target_feature(enable = "neon")]
-    unsafe fn mul<const NT: usize>(
-        groups: &[Chunk16],
-        x: &[FloatChunk<NT>],
-        n_chunks: usize,
-        n_tokens: usize,
-        out: &mut [F32x4],
-    ) {
-        let widen_eight = |bits: uint16x8_t| {
+    unsafe fn row(chunk: &Chunk16, r: usize) -> [float32x4_t; 4] {
+        widen(chunk, r, |bits| {
             [
                 vreinterpretq_f32_u32(vshll_n_u16::<16>(vget_low_u16(bits))),
                 vreinterpretq_f32_u32(vshll_high_n_u16::<16>(bits)),
             ]
-        };
-        let widen = |chunk: &Chunk16, r: usize| {
-            let [a, b] = widen_eight(load(chunk, r * 32));
-            let [c, d] = widen_eight(load(chunk, r * 32 + 16));
-            [a, b, c, d]
-        };
-        for_tiles(groups, n_chunks, x, n_chunks, n_tokens, out, |group, x| {
-            float_tile(group, x, widen)
-        });
+        })
     }
+}
+
+/// The sixteen weights of row `r`, by eight.
+#[inline]
+#[target_feature(enable = "neon")]
+fn widen(
+    chunk: &Chunk16,
+    r: usize,
+    eight: impl Fn(uint16x8_t) -> [float32x4_t; 2],
+) -> [float32x4_t; 4] {
+    let ([a, b], [c, d]) = (eight(load(chunk, r * 32)), eight(load(chunk, r * 32 + 16)));
+    [a, b, c, d]
+}
+
+/// See [`crate::scalar::matmul::float_rows`].
+#[target_feature(enable = "neon")]
+pub fn float_rows<F: FloatNeon, const NT: usize>(
+    groups: &[F::Chunk],
+    x: &[FloatChunk<NT>],
+    n_chunks: usize,
+    n_tokens: usize,
+    out: &mut [F32x4],
+) {
+    for_tiles(groups, n_chunks, x, n_chunks, n_tokens, out, |group, x| {
+        float_tile::<F, NT>(group, x)
+    });
 }
 
 #[inline]
 #[target_feature(enable = "neon")]
-fn float_tile<C: Plain, const NT: usize>(
-    group: &[C],
+fn float_tile<F: FloatNeon, const NT: usize>(
+    group: &[F::Chunk],
     x: &[FloatChunk<NT>],
-    widen: impl Fn(&C, usize) -> [float32x4_t; 4],
 ) -> [F32x4; NT] {
     // Sixteen accumulators: one row of four tokens, or four rows of one, which share the loads of x.
     let at_once = GROUP / NT;
@@ -103,7 +87,8 @@ fn float_tile<C: Plain, const NT: usize>(
         let mut lanes = [[vdupq_n_f32(0.0); 4]; GROUP];
         for (w, x) in group.iter().zip(x) {
             for r in 0..at_once {
-                let w = widen(w, first + r);
+                // SAFETY: whoever calls this function has AdvSIMD.
+                let w = unsafe { F::row(w, first + r) };
                 for t in 0..NT {
                     let lanes = &mut lanes[r * NT + t];
                     for i in 0..4 {
@@ -119,11 +104,4 @@ fn float_tile<C: Plain, const NT: usize>(
         }
     }
     fours.map(|rows| to_lanes(sum_four(rows)))
-}
-
-/// Eight halves as floats.
-#[inline]
-#[target_feature(enable = "neon")]
-fn widen_halves(bits: uint16x8_t) -> [float32x4_t; 2] {
-    [widen_half(bits, 0), widen_half(bits, 1)]
 }

@@ -3,41 +3,30 @@
 use core::arch::aarch64::*;
 
 use super::super::load::load;
-use super::dequantize::multiply;
-use super::{Block, QuantizedNeon, Reader, for_tiles, tile, widen_half};
-use crate::activations::{FloatChunk, QuantPair};
+use super::{Block, QuantizedNeon, Reader, Unscaled, tile, widen_half};
+use crate::activations::QuantPair;
 use crate::lanes::F32x4;
-use crate::packed::{GROUP, Quantized, q4_0, q4_1, q4_k, q5_0, q5_1, q5_k, q8_0};
+use crate::packed::{GROUP, q4_0, q4_1, q4_k, q5_0, q5_1, q5_k, q8_0};
 
-/// Makes both kernels of a format of its [`Reader`].
+/// Makes what both kernels of a format need of its [`Reader`].
 macro_rules! kernels {
     ($($(#[$doc:meta])* $Q:ty = $reader:expr;)*) => {$(
         $(#[$doc])*
         impl QuantizedNeon for $Q {
+            #[inline]
             #[target_feature(enable = "neon")]
-            unsafe fn mul<const NT: usize>(
-                groups: &[Self::Slab],
+            unsafe fn tile<const NT: usize>(
+                group: &[Self::Slab],
                 x: &[QuantPair<NT>],
                 n_blocks: usize,
-                n_tokens: usize,
-                out: &mut [F32x4],
-            ) {
-                let (w_len, x_len) = (n_blocks.div_ceil(Self::BLOCKS), n_blocks.div_ceil(2));
-                for_tiles(groups, w_len, x, x_len, n_tokens, out, |group, x| {
-                    tile::<Self, _, _, _, NT>(group, x, n_blocks, &$reader)
-                });
+            ) -> [F32x4; NT] {
+                tile::<Self, _, _, _, NT>(group, x, n_blocks, &$reader)
             }
 
+            #[inline]
             #[target_feature(enable = "neon")]
-            unsafe fn mul_plain<const NT: usize>(
-                groups: &[Self::Slab],
-                x: &[FloatChunk<NT>],
-                n_blocks: usize,
-                n_tokens: usize,
-                out: &mut [F32x4],
-            ) {
-                let reader = $reader;
-                multiply::<Self, NT>(groups, x, n_blocks, n_tokens, out, |w, j| reader.unscaled(w, j));
+            unsafe fn unscaled(w: &Self::Slab, j: usize) -> Unscaled {
+                $reader.unscaled(w, j)
             }
         }
     )*};

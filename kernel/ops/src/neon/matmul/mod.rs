@@ -19,38 +19,47 @@ use core::arch::aarch64::*;
 
 use self::dequantize::Unscaled;
 use super::load::{load, settle};
-use crate::activations::{FloatChunk, QuantPair};
+use crate::activations::QuantPair;
 use crate::lanes::F32x4;
 use crate::packed::{GROUP, Quantized};
 
-pub use float::FloatNeon;
+pub use dequantize::plain_rows;
+pub use float::{FloatNeon, float_rows};
 
 /// A format with twins of [`crate::scalar::matmul::quantized_rows`] and
 /// [`crate::scalar::matmul::plain_rows`].
 pub trait QuantizedNeon: Quantized {
-    /// Multiplies with int8 activations.
+    /// One group times `NT` tokens, quantised.
     ///
     /// # Safety
     /// The core has AdvSIMD.
-    unsafe fn mul<const NT: usize>(
-        groups: &[Self::Slab],
+    unsafe fn tile<const NT: usize>(
+        group: &[Self::Slab],
         x: &[QuantPair<NT>],
         n_blocks: usize,
-        n_tokens: usize,
-        out: &mut [F32x4],
-    );
+    ) -> [F32x4; NT];
 
-    /// Multiplies weights made floats with float activations.
+    /// Block `j` for the dequantize kernels.
     ///
     /// # Safety
     /// The core has AdvSIMD.
-    unsafe fn mul_plain<const NT: usize>(
-        groups: &[Self::Slab],
-        x: &[FloatChunk<NT>],
-        n_blocks: usize,
-        n_tokens: usize,
-        out: &mut [F32x4],
-    );
+    unsafe fn unscaled(w: &Self::Slab, j: usize) -> Unscaled;
+}
+
+/// See [`crate::scalar::matmul::quantized_rows`].
+#[target_feature(enable = "neon")]
+pub fn quantized_rows<Q: QuantizedNeon, const NT: usize>(
+    groups: &[Q::Slab],
+    x: &[QuantPair<NT>],
+    n_blocks: usize,
+    n_tokens: usize,
+    out: &mut [F32x4],
+) {
+    let (w_len, x_len) = (n_blocks.div_ceil(Q::BLOCKS), n_blocks.div_ceil(2));
+    for_tiles(groups, w_len, x, x_len, n_tokens, out, |group, x| {
+        // SAFETY: whoever calls this function has AdvSIMD.
+        unsafe { Q::tile(group, x, n_blocks) }
+    });
 }
 
 /// Sixteen weights and sixteen more: one block of one row.

@@ -14,55 +14,43 @@ use core::arch::aarch64::*;
 use core::mem::offset_of;
 
 use super::super::load::{load, settle, test_bits};
-use super::dequantize::{Unscaled, multiply};
-use super::{Block, QuantizedNeon, for_tiles, to_lanes, widen_half};
-use crate::activations::{FloatChunk, QuantPair};
+use super::{Block, QuantizedNeon, Unscaled, to_lanes, widen_half};
+use crate::activations::QuantPair;
 use crate::lanes::F32x4;
 use crate::packed::GROUP;
 use crate::packed::q1_0::{Q1_0, Slab};
 
 /// Q1_0, whose weights are signs.
 impl QuantizedNeon for Q1_0 {
+    #[inline]
     #[target_feature(enable = "neon")]
-    unsafe fn mul<const NT: usize>(
-        groups: &[Slab],
+    unsafe fn tile<const NT: usize>(
+        group: &[Slab],
         x: &[QuantPair<NT>],
-        n_blocks: usize,
-        n_tokens: usize,
-        out: &mut [F32x4],
-    ) {
-        let (w_len, x_len) = (n_blocks.div_ceil(8), n_blocks.div_ceil(2));
-        for_tiles(groups, w_len, x, x_len, n_tokens, out, |group, x| {
-            let mut acc = [vdupq_n_f32(0.0); NT];
-            let (whole, rest) = x.as_chunks::<4>();
-            for (w, [a, b, c, d]) in group.iter().zip(whole) {
-                file_block(w, 0, [a, b], &mut acc);
-                file_block(w, 1, [c, d], &mut acc);
-            }
-            if let ([a, b], Some(w)) = (rest, group.get(whole.len())) {
-                file_block(w, 0, [a, b], &mut acc);
-            }
-            acc.map(|sum| to_lanes(sum))
-        });
+        _n_blocks: usize,
+    ) -> [F32x4; NT] {
+        let mut acc = [vdupq_n_f32(0.0); NT];
+        let (whole, rest) = x.as_chunks::<4>();
+        for (w, [a, b, c, d]) in group.iter().zip(whole) {
+            file_block(w, 0, [a, b], &mut acc);
+            file_block(w, 1, [c, d], &mut acc);
+        }
+        if let ([a, b], Some(w)) = (rest, group.get(whole.len())) {
+            file_block(w, 0, [a, b], &mut acc);
+        }
+        acc.map(|sum| to_lanes(sum))
     }
 
+    #[inline]
     #[target_feature(enable = "neon")]
-    unsafe fn mul_plain<const NT: usize>(
-        groups: &[Slab],
-        x: &[FloatChunk<NT>],
-        n_blocks: usize,
-        n_tokens: usize,
-        out: &mut [F32x4],
-    ) {
-        multiply::<Self, NT>(groups, x, n_blocks, n_tokens, out, |w, b| {
-            let d = widen_half(load(w, 0), b / 4);
-            let sign = |plus| vornq_s8(vdupq_n_s8(1), plus);
-            Unscaled {
-                rows: plus(w, b).map(|(a, b)| (sign(a), sign(b))),
-                d: [d, d],
-                m: vdupq_n_f32(0.0),
-            }
-        });
+    unsafe fn unscaled(w: &Slab, j: usize) -> Unscaled {
+        let d = widen_half(load(w, 0), j / 4);
+        let sign = |plus| vornq_s8(vdupq_n_s8(1), plus);
+        Unscaled {
+            rows: plus(w, j).map(|(a, b)| (sign(a), sign(b))),
+            d: [d, d],
+            m: vdupq_n_f32(0.0),
+        }
     }
 }
 

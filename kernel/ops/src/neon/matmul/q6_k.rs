@@ -3,53 +3,41 @@
 use core::arch::aarch64::*;
 
 use super::super::load::{load, settle};
-use super::dequantize::{Unscaled, multiply};
 use super::formats::five_bits;
-use super::{Block, QuantizedNeon, for_tiles, to_lanes, widen_half};
-use crate::activations::{FloatChunk, QuantPair};
+use super::{Block, QuantizedNeon, Unscaled, to_lanes, widen_half};
+use crate::activations::QuantPair;
 use crate::lanes::F32x4;
 use crate::packed::GROUP;
 use crate::packed::q6_k::{Q6_K, Slab};
 
 /// Q6_K, whose blocks have a scale for each half.
 impl QuantizedNeon for Q6_K {
+    #[inline]
     #[target_feature(enable = "neon")]
-    unsafe fn mul<const NT: usize>(
-        groups: &[Slab],
+    unsafe fn tile<const NT: usize>(
+        group: &[Slab],
         x: &[QuantPair<NT>],
-        n_blocks: usize,
-        n_tokens: usize,
-        out: &mut [F32x4],
-    ) {
-        let (w_len, x_len) = (n_blocks.div_ceil(8), n_blocks.div_ceil(2));
-        for_tiles(groups, w_len, x, x_len, n_tokens, out, |group, x| {
-            let mut acc = [vdupq_n_f32(0.0); NT];
-            for (w, x) in group.iter().zip(x.chunks_exact(4)) {
-                for (p, x) in x.iter().enumerate() {
-                    q6_k_block(w, 2 * p, x, &mut acc);
-                    q6_k_block(w, 2 * p + 1, x, &mut acc);
-                }
+        _n_blocks: usize,
+    ) -> [F32x4; NT] {
+        let mut acc = [vdupq_n_f32(0.0); NT];
+        for (w, x) in group.iter().zip(x.chunks_exact(4)) {
+            for (p, x) in x.iter().enumerate() {
+                q6_k_block(w, 2 * p, x, &mut acc);
+                q6_k_block(w, 2 * p + 1, x, &mut acc);
             }
-            acc.map(|sum| to_lanes(sum))
-        });
+        }
+        acc.map(|sum| to_lanes(sum))
     }
 
+    #[inline]
     #[target_feature(enable = "neon")]
-    unsafe fn mul_plain<const NT: usize>(
-        groups: &[Slab],
-        x: &[FloatChunk<NT>],
-        n_blocks: usize,
-        n_tokens: usize,
-        out: &mut [F32x4],
-    ) {
-        multiply::<Self, NT>(groups, x, n_blocks, n_tokens, out, |w, b| {
-            let d = widen_half(load(w, 0), 0);
-            Unscaled {
-                rows: rows(w, b),
-                d: scales(w, b).map(|scale| vmulq_f32(d, vcvtq_f32_s32(scale))),
-                m: vdupq_n_f32(0.0),
-            }
-        });
+    unsafe fn unscaled(w: &Slab, j: usize) -> Unscaled {
+        let d = widen_half(load(w, 0), 0);
+        Unscaled {
+            rows: rows(w, j),
+            d: scales(w, j).map(|scale| vmulq_f32(d, vcvtq_f32_s32(scale))),
+            m: vdupq_n_f32(0.0),
+        }
     }
 }
 
