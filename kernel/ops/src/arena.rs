@@ -66,16 +66,6 @@ impl<'a> Arena<'a> {
         Ok(unsafe { core::slice::from_raw_parts_mut(start, len) })
     }
 
-    /// The next `bytes` (rounded up to lines) as an arena of their own.
-    ///
-    /// # Errors
-    /// [`OutOfMemory`] when there are fewer.
-    pub fn split_off(&mut self, bytes: u64) -> Result<Arena<'a>, OutOfMemory> {
-        Ok(Arena {
-            free: self.take(bytes)?,
-        })
-    }
-
     /// An arena over what is left: all that it gives out is free again when the borrow ends.
     pub fn scratch(&mut self) -> Arena<'_> {
         Arena { free: self.free }

@@ -81,13 +81,8 @@ fn spread(name: &'static str, limit: f64, counts: impl Iterator<Item = u64> + Cl
     let total: u64 = counts.clone().sum();
     let mean = total as f64 / counts.clone().count().max(1) as f64;
     let lead = counts.clone().max().unwrap_or(0) - counts.min().unwrap_or(0);
-    Check::new(
-        CheckKind::Balance,
-        name,
-        total,
-        lead as f64 / mean.max(1.0),
-        limit,
-    )
+    let error = lead as f64 / mean.max(1.0);
+    Check::new(CheckKind::Balance, name, total, error, limit)
 }
 
 #[cfg(test)]

@@ -3,10 +3,10 @@
 use core::arch::aarch64::*;
 use core::mem::offset_of;
 
-use super::load::load;
-use super::load::store;
+use super::load::{load, store};
 use crate::activations::QuantPair;
 use crate::lanes::F32x4;
+use crate::scalar::quantize::scale_and_inverse;
 
 /// See [`crate::scalar::quantize::quantize`].
 #[target_feature(enable = "neon")]
@@ -35,24 +35,10 @@ fn block<const NT: usize>(x: &[F32x4; 8], pair: &mut QuantPair<NT>, j: usize, t:
     for i in 1..8 {
         bits = vmaxq_u32(bits, magnitude(i));
     }
-    let d = f32::from_bits(vmaxvq_u32(bits)) / 127.0;
-    let (d, inverse) = if d < f32::MIN_POSITIVE {
-        (0.0, 0.0)
-    } else {
-        (d, 1.0 / d)
-    };
-    let round = |i: usize| vcvtnq_s32_f32(vmulq_n_f32(x[i], inverse));
-    let narrow = |i: usize| {
-        let low = vuzp1q_s16(
-            vreinterpretq_s16_s32(round(i)),
-            vreinterpretq_s16_s32(round(i + 1)),
-        );
-        let high = vuzp1q_s16(
-            vreinterpretq_s16_s32(round(i + 2)),
-            vreinterpretq_s16_s32(round(i + 3)),
-        );
-        vuzp1q_s8(vreinterpretq_s8_s16(low), vreinterpretq_s8_s16(high))
-    };
+    let (d, inverse) = scale_and_inverse(vmaxvq_u32(bits));
+    let round = |i: usize| vreinterpretq_s16_s32(vcvtnq_s32_f32(vmulq_n_f32(x[i], inverse)));
+    let eight = |i: usize| vreinterpretq_s8_s16(vuzp1q_s16(round(i), round(i + 1)));
+    let narrow = |i: usize| vuzp1q_s8(eight(i), eight(i + 2));
     let (low, high) = (narrow(0), narrow(4));
     let sum = vaddlvq_s16(vpadalq_s8(vpaddlq_s8(low), high));
     let at = (j * NT + t) * 32;
