@@ -37,6 +37,8 @@ const _: () = assert!(core::mem::offset_of!(Pool, tables) == 0);
 
 unsafe extern "C" {
     fn __mmu_on();
+    fn __led_off();
+    fn __no_tables() -> !;
 }
 
 /// Maps the image, page 0 and the peripherals, then turns MMU and caches on. Core 0, once.
@@ -48,11 +50,15 @@ pub(crate) fn init() {
     let mut map = PageTables::new(tables, base, used);
     if map_image(&mut map).is_err() {
         // A bug of the linker script, and there is no console to say so.
-        park();
+        // SAFETY: blinks for ever, from registers alone.
+        unsafe { __no_tables() };
     }
     // SAFETY: the tables identity-map the code that runs, its data and its stack; the lines of the
     // image were invalidated in `start.s` and written to memory directly since.
-    unsafe { __mmu_on() };
+    unsafe {
+        __led_off();
+        __mmu_on();
+    }
 }
 
 fn map_image(map: &mut PageTables<'_>) -> Result<(), MapError> {
@@ -68,12 +74,6 @@ fn map_image(map: &mut PageTables<'_>) -> Result<(), MapError> {
         }
     }
     map.map(PERIPHERALS, Memory::Device)
-}
-
-fn park() -> ! {
-    loop {
-        aarch64_cpu::asm::wfe();
-    }
 }
 
 fn with_tables<R>(change: impl FnOnce(&mut PageTables<'_>) -> R) -> R {

@@ -28,27 +28,65 @@ _start:
     mrs     x22, CurrentEL
     lsr     x22, x22, #2
 
-    // Move down to the link address if the firmware put the image elsewhere (0x200000 without
-    // kernel_address). Only where the copy cannot overwrite the code that copies.
+    // The ACT LED (GPIO 42, active high) is the first sign of life: lit here, dark when the MMU is about
+    // to go on (`__led_off`), lit again by the first Rust line behind it.
+    ldr     x9, ={gpio}
+    ldr     w10, [x9, #0x10]            // GPFSEL4
+    bic     w10, w10, #(7 << 6)
+    orr     w10, w10, #(1 << 6)         // GPIO 42: output
+    str     w10, [x9, #0x10]
+    mov     w11, #(1 << 10)
+    str     w11, [x9, #0x20]            // GPSET1
+
+    // Move to the link address if the firmware put the image elsewhere (0x200000 without
+    // kernel_address). The two places may overlap: what copies runs behind the end of both.
     ldr     x1, ={load_addr}
     cmp     x21, x1
     b.eq    .Lplaced
+    mov     x23, #1
+    tst     x21, #7
+    b.ne    .Lblink_code                // not even the copy could read it
     ldr     x2, =__loaded_bytes
-    add     x3, x1, x2
-    cmp     x3, x21
-    b.hi    .Lmisplaced
     mov     x4, x21
-.Lmove:
-    ldp     x5, x6, [x4], #16
-    stp     x5, x6, [x1], #16
-    cmp     x1, x3
-    b.lo    .Lmove
+    add     x3, x1, x2                  // ends: of the new place, of the old one
+    add     x5, x4, x2
+    cmp     x3, x5
+    csel    x8, x3, x5, hi
+    add     x8, x8, #63
+    and     x8, x8, #~63
+    adr     x9, .Lmover
+    adr     x10, .Lmover_end
+    mov     x11, x8
+0:  ldr     w12, [x9], #4
+    str     w12, [x11], #4
+    cmp     x9, x10
+    b.lo    0b
+    ldr     x7, =.Lplaced               // absolute: continue in the copy
     dsb     sy
     ic      iallu
     dsb     sy
     isb
-    ldr     x1, =.Lplaced               // absolute: continue in the copy
-    br      x1
+    br      x8
+
+// Copies x1 to x3 from x4 to x5 and continues at x7: downwards from the front, upwards from the back.
+.Lmover:
+    cmp     x1, x4
+    b.hi    1f
+0:  ldp     x9, x10, [x4], #16
+    stp     x9, x10, [x1], #16
+    cmp     x1, x3
+    b.lo    0b
+    b       2f
+1:  ldp     x9, x10, [x5, #-16]!
+    stp     x9, x10, [x3, #-16]!
+    cmp     x3, x1
+    b.hi    1b
+2:  dsb     sy
+    ic      iallu
+    dsb     sy
+    isb
+    br      x7
+.Lmover_end:
 
 .Lplaced:
     bl      .Lenter_el1
@@ -202,30 +240,48 @@ __mmu_on:
     isb
     ret
 
-// No console yet: the ACT LED (GPIO 42, active high) says what happened.
-// Three short blinks and a pause: the image is at an address it cannot run from.
-.Lmisplaced:
+// The LED goes dark: the MMU is about to go on. Clobbers x9, x10.
+.global __led_off
+__led_off:
+    ldr     x9, ={gpio}
+    mov     w10, #(1 << 10)
+    str     w10, [x9, #0x2c]            // GPCLR1
+    ret
+
+// No console yet: the LED says what happened, as one long blink and x23 short ones (docs/flash.md; the
+// firmware's own codes have none or several long ones). Uses neither stack nor memory.
+.Lel2_exception:
+    mov     x23, #2
+    b       .Lblink_code
+// An exception at EL1 before the MMU is on.
+.global __blind_exception
+__blind_exception:
     mov     x23, #3
     b       .Lblink_code
-// Five short blinks and a pause: an exception at EL2, before EL1 was reached.
-.Lel2_exception:
-    mov     x23, #5
+// The tables do not hold the image: a bug of the linker script.
+.global __no_tables
+__no_tables:
+    mov     x23, #4
 
 .Lblink_code:
     ldr     x9, ={gpio}
-    ldr     w10, [x9, #0x10]            // GPFSEL4
-    bic     w10, w10, #(7 << 6)
-    orr     w10, w10, #(1 << 6)         // GPIO 42: output
-    str     w10, [x9, #0x10]
     mov     w11, #(1 << 10)
     mrs     x12, cntfrq_el0
+    cbnz    x12, .Lblink_round
+    ldr     x12, ={default_counter_hz}
 .Lblink_round:
-    mov     x13, x23
-.Lblink:
     str     w11, [x9, #0x20]            // GPSET1
-    lsr     x14, x12, #2
+    mov     x14, x12
     bl      .Ldelay
     str     w11, [x9, #0x2c]            // GPCLR1
+    lsr     x14, x12, #1
+    bl      .Ldelay
+    mov     x13, x23
+.Lblink:
+    str     w11, [x9, #0x20]
+    lsr     x14, x12, #2
+    bl      .Ldelay
+    str     w11, [x9, #0x2c]
     lsr     x14, x12, #2
     bl      .Ldelay
     subs    x13, x13, #1

@@ -5,8 +5,21 @@
 
 .section .text.vectors, "ax"
 
+// Before the MMU is on there is no console, and an atomic is an abort of its own: the LED must do.
+// Neither stack nor memory is touched. TPIDR_EL1 holds x0 meanwhile.
+.macro blink_without_mmu
+    msr     tpidr_el1, x0
+    mrs     x0, sctlr_el1
+    tbz     x0, #0, 9f
+    mrs     x0, tpidr_el1
+    b       8f
+9:  b       __blind_exception
+8:
+.endm
+
 .macro exception index
     .balign 128
+    blink_without_mmu
     sub     sp, sp, #816
     stp     x0, x1, [sp]
     mov     x1, #\index
@@ -17,6 +30,7 @@
 // Start over at its top; what is lost there is not returned to.
 .macro nested_exception index
     .balign 128
+    blink_without_mmu
     msr     tpidr_el1, x0
     msr     tpidr_el0, x1
     mrs     x0, mpidr_el1

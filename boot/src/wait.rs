@@ -38,9 +38,15 @@ pub fn ticks() -> u64 {
     CNTVCT_EL0.get()
 }
 
+/// The board's counter, where no stub of the firmware has said so in `CNTFRQ_EL0`.
+pub(crate) const DEFAULT_HZ: u64 = 54_000_000;
+
 /// Ticks per second: 54 MHz on the board, 62.5 MHz in QEMU.
 pub fn ticks_per_second() -> u64 {
-    CNTFRQ_EL0.get()
+    match CNTFRQ_EL0.get() {
+        0 => DEFAULT_HZ,
+        hz => hz,
+    }
 }
 
 /// Waits until `done` or until `limit` has passed; says whether it was done.

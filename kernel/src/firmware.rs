@@ -5,6 +5,8 @@ use core::fmt::Write;
 use core::sync::atomic::{AtomicBool, Ordering};
 
 use boot::start::BootInfo;
+use drivers::machine;
+use drivers::property::ClockId;
 use parallel::Cores;
 
 use crate::core_pool::CorePool;
@@ -37,12 +39,15 @@ const FAIL_BY_EXCEPTION: &str = "board.fail=exception";
 const HARDWARE_LOG: &str = "board.log";
 
 fn kernel_main(boot: &BootInfo) -> ! {
+    // Before the first access that may hang. Not in QEMU, where arming is a reset.
+    if machine::has_board_counter(boot::wait::ticks_per_second()) {
+        board::watchdog().start(BRING_UP_LIMIT_MS);
+    }
     board::init_console();
     let mut log = Serial;
     note_hand_over(&mut log, boot);
 
     let mut info = BoardInfo::ask(boot);
-    guard_bring_up(&info);
     let tree = memory::read_device_tree(boot.device_tree_addr);
     let low = board::mailbox().lock().arm_memory().ok();
     let survey = memory::survey(tree.ok(), low, info.revision, info.emulated);
@@ -62,20 +67,25 @@ fn kernel_main(boot: &BootInfo) -> ! {
     if far_prefetch {
         set_far_prefetch(&mut log, &cores);
     }
+    let _ = board::mailbox()
+        .lock()
+        .set_clock_state(ClockId::Emmc2, true);
     if has_option(&command_line, HARDWARE_LOG) {
         let _ = write!(log, "{}", info.details());
     }
     fail_on_request(&command_line, &cores);
-    board::watchdog().stop();
-    board::set_led(false);
-    shell::run(Platform {
+    let platform = Platform {
         cores,
         card: board::card_slot(),
         arena,
         info,
         command_line,
         entropy: board::random_bits().unwrap_or_else(boot::wait::ticks),
-    })
+    };
+    // The last access that may hang is behind us.
+    board::watchdog().stop();
+    board::set_led(false);
+    shell::run(platform)
 }
 
 /// What is unusual about how the firmware has left the machine.
@@ -116,13 +126,6 @@ fn command_line() -> String {
 
 fn has_option(line: &str, option: &str) -> bool {
     line.split_ascii_whitespace().any(|word| word == option)
-}
-
-/// Restarts the board if it hangs before the console answers. Not in QEMU, where arming is a reset.
-fn guard_bring_up(info: &BoardInfo) {
-    if !info.emulated {
-        board::watchdog().start(BRING_UP_LIMIT_MS);
-    }
 }
 
 /// Undoes on every core what the firmware's stub does to `CPUECTLR`, to be measured both ways.

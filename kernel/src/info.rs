@@ -6,7 +6,7 @@ use boot::device_tree::MemoryNodes;
 use boot::ram::Ranges;
 use boot::start::BootInfo;
 use boot::{cpu, pmu, wait};
-use drivers::machine::Evidence;
+use drivers::machine;
 use drivers::property::{ClockId, Throttled};
 
 use crate::board;
@@ -43,15 +43,15 @@ impl BoardInfo {
         let mut mailbox = board::mailbox().lock();
         let firmware_revision = mailbox.firmware_revision().ok();
         let counter_hz = wait::ticks_per_second();
-        let evidence = Evidence {
-            counter_hz,
-            emmc2_capabilities: board::emmc2_capabilities(),
-            firmware_revision,
+        let emmc2 = || {
+            let _ = mailbox.set_clock_state(ClockId::Emmc2, true);
+            board::emmc2_capabilities()
         };
+        let emulated = machine::is_emulated(counter_hz, firmware_revision, emmc2);
         Self {
             revision: mailbox.board_revision().ok(),
             firmware_revision,
-            emulated: evidence.is_emulated(),
+            emulated,
             ram: Ranges::EMPTY,
             midr: cpu::midr(),
             counter_hz,
