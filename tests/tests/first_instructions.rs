@@ -140,7 +140,7 @@ fn short_blinks_without(original: u32) -> usize {
     let long: Vec<_> = (0..lit.len()).filter(|&i| is_long(&lit[i])).collect();
     assert!(long.len() >= 2, "one long blink a round: {lit:.2?}");
     assert!(
-        lit.iter().all(|&s| s > 0.15 && (s > 0.7 || s < 0.5)),
+        lit.iter().all(|&s| s > 0.15 && !(0.5..=0.7).contains(&s)),
         "{lit:.2?}"
     );
     long[1] - long[0] - 1

@@ -212,9 +212,7 @@ impl Generation {
         }
         let is_last = end == prompt.len();
         let wanted = *logits;
-        let logits = engine
-            .prefill(batch, cores)
-            .map_err(model_failed)?;
+        let logits = engine.prefill(batch, cores).map_err(model_failed)?;
         if is_last {
             return self.choose(logits, end - 1, out).map(Some);
         }
