@@ -31,7 +31,7 @@ mod platform;
 mod serial;
 #[cfg(target_os = "none")]
 mod shell;
-#[cfg(target_os = "none")]
+
 #[cfg(not(target_os = "none"))]
 fn main() {
     eprintln!("this is firmware: `cargo xtask run` builds and boots it");
