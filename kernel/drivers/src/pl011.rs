@@ -21,8 +21,9 @@ use crate::rx_ring::RxRing;
 const DRAIN_LIMIT_US: u64 = 100_000;
 /// Longer than a byte takes at the slowest rate: a UART that takes none for so long takes no more.
 const SEND_LIMIT_US: u64 = 100_000;
-/// Most bytes taken at once: several FIFOs. A block without a clock never says that it is empty.
-const RECEIVE_LIMIT: usize = 256;
+/// Most bytes taken at once: more than any line and what may wait behind it, because bytes that are left in the
+/// FIFO raise no interrupt. A block without a clock never says that it is empty.
+const RECEIVE_LIMIT: usize = 1 << 20;
 
 /// Sends `byte` by `try_write`, which says whether there was room; whether it was sent.
 ///
