@@ -58,7 +58,8 @@ impl<'a> Arena<'a> {
     /// [`OutOfMemory`] when the lines left do not hold it; the arena is then as before.
     pub fn slice<T: Plain>(&mut self, len: usize) -> Result<&'a mut [T], OutOfMemory> {
         const { assert!(align_of::<T>() <= align_of::<Line>()) };
-        let lines = self.take(len as u64 * size_of::<T>() as u64)?;
+        // A product that wrapped would give few lines for many values.
+        let lines = self.take((len as u64).saturating_mul(size_of::<T>() as u64))?;
         lines.fill(Line::ZERO);
         let start = lines.as_mut_ptr().cast::<T>();
         // SAFETY: `take` gave lines for `len` values, owned by nobody else for 'a; their start is
@@ -125,6 +126,8 @@ mod tests {
                 free_bytes: 128
             }
         );
+        // Its bytes wrap to none.
+        assert!(arena.slice::<u64>(1 << 61).is_err());
         assert!(arena.slice::<f32>(32).is_ok());
         assert_eq!(arena.free_bytes(), 0);
     }
