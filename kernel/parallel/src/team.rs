@@ -189,6 +189,15 @@ impl Drop for Leave<'_> {
     }
 }
 
+/// Makes a panic of `relax` final: unwinding would free what other cores still work on.
+struct Held;
+
+impl Drop for Held {
+    fn drop(&mut self) {
+        panic!("the pause of a waiting lender panicked: its region cannot be left");
+    }
+}
+
 /// Waits until all cores have left the region, however its lender goes on.
 struct End<'t> {
     team: &'t Team,
@@ -205,9 +214,11 @@ impl Drop for End<'_> {
             let absent = team.called.swap(0, Relaxed);
             team.inside.fetch_and(!absent, Relaxed);
         }
+        let held = Held;
         while team.inside.load(Acquire) != LENDER {
             (team.barrier.relax)();
         }
+        core::mem::forget(held);
         self.region.end();
         team.inside.store(0, Release);
     }
