@@ -4,7 +4,7 @@ use super::chip::Chip;
 use super::chip::card::{Effect, Fault, byte};
 use super::chip::rig::{Host, lines, memory, start};
 use crate::sd::adma::DmaMap;
-use crate::sd::card::{CardError, Modes, SdCard};
+use crate::sd::card::{CardError, Counters, Modes, SdCard};
 use crate::sd::host::Transfer;
 
 use Effect::{Adma, AutoStop, Crc, Ecc, Forgets, LateEnd, NoData, NoEnd, Refused, Silent};
@@ -177,6 +177,10 @@ fn run(script: &Script, map: DmaMap) {
         (Ok(card), Some(expected)) => {
             assert_eq!(mode(&card), expected, "{what}");
             assert!(is_right(buf), "{what}");
+            // What ends late has ended well.
+            if faults.iter().all(|fault| fault.effect == LateEnd) {
+                assert_eq!(card.counters(), Counters::default(), "{what}");
+            }
         }
         (Err(_), None) => {}
         (result, expected) => panic!("{what}: {:?}, not {expected:?}", result.map(|_| "read")),
