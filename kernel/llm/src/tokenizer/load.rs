@@ -63,6 +63,8 @@ impl Tokenizer {
             .map(|name| specials.by_name(&vocabulary, name.as_bytes()));
         let ends = named.chain([eos, eot, eom]).flatten();
         let end_of_generation = BTreeSet::from_iter(ends).into_iter().collect();
+        // Prompts never end with a mark of their own; a key of another type is a damaged file all the same.
+        gguf.optional_bool("tokenizer.ggml.add_eos_token")?;
         Ok(Tokenizer {
             bos: id("tokenizer.ggml.bos_token_id")?,
             eos,
