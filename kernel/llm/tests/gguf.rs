@@ -60,7 +60,7 @@ fn a_whole_file_is_read() {
         assert_eq!(second.offset_bytes + second.len_bytes, file.len() as u64);
         let first = gguf.tensor("first").unwrap();
         assert_eq!((first.cols(), first.rows(), first.n_elements()), (4, 2, 8));
-        assert_eq!(&*first.dims, [4, 2]);
+        assert_eq!(first.dims, [4, 2]);
         assert_eq!(gguf.tensors().count(), 2);
         assert!(gguf.tensor("third").is_none());
     }
