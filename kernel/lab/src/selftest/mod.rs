@@ -39,13 +39,9 @@ impl Selftest {
     }
 
     fn kernel(&mut self, kind: CheckKind, outcome: Outcome, report: &mut dyn Report) {
-        let Outcome {
-            check,
-            values,
-            error,
-            limit,
-        } = outcome;
-        self.check(Check::new(kind, check, values, error, limit), report);
+        let (name, values) = (outcome.check, outcome.values);
+        let check = Check::new(kind, name, values, outcome.error, outcome.limit);
+        self.check(check, report);
     }
 
     /// A check that could not be made.

@@ -84,18 +84,11 @@ impl<'a> Inputs<'a> {
         let (tile, blocks) = (t / TILE, vector.len() / 8);
         let (pairs, chunks) = (self.quant1.len(), self.float1.len());
         quantize(vector, blocks, self.quant1, 0);
-        quantize(
-            vector,
-            blocks,
-            &mut self.quant4[tile * pairs..][..pairs],
-            t % TILE,
-        );
         copy_floats(vector, self.float1, 0);
-        copy_floats(
-            vector,
-            &mut self.float4[tile * chunks..][..chunks],
-            t % TILE,
-        );
+        let quant4 = &mut self.quant4[tile * pairs..][..pairs];
+        quantize(vector, blocks, quant4, t % TILE);
+        let float4 = &mut self.float4[tile * chunks..][..chunks];
+        copy_floats(vector, float4, t % TILE);
     }
 
     /// The activations of the first `n_tokens` tokens, or of the one that stands alone.

@@ -26,13 +26,8 @@ pub(super) fn run(
         for blocks in BLOCKS {
             let blocks = blocks * names.ggml_type.block_len().max(32) / 32;
             let mut random = Random::new((seed * 64 + blocks) as u64);
-            compare(
-                arena,
-                names.ggml_type,
-                32 * blocks,
-                &mut random,
-                &mut outcomes,
-            )?;
+            let cols = 32 * blocks;
+            compare(arena, names.ggml_type, cols, &mut random, &mut outcomes)?;
         }
         outcomes.into_iter().for_each(&mut *report);
     }
