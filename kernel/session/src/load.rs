@@ -103,7 +103,7 @@ impl<M: Machine> Opened<'_, M> {
                 self.file.finish().map_err(card_failed)?;
                 engine
             }
-            // What is no number may be damage: the checksum tells.
+            // What is not finite may be damage: the checksum tells.
             Err(error) if error.is_in_data() => {
                 self.file.finish().map_err(card_failed)?;
                 return Err(unusable(&self.name, error));

@@ -13,7 +13,7 @@ use session::Utf8Stream;
 
 use super::model::{KernelsArgs, ModelArgs};
 
-const NO_NUMBERS: &str = "the model's logits are no numbers: the file is damaged";
+const NOT_FINITE: &str = "the model's logits are not finite: the file is damaged";
 
 /// Answer one prompt, or continue it with --raw.
 #[derive(clap::Args)]
@@ -121,7 +121,7 @@ fn answer(session: &mut Session<'_>, args: &Args, settings: Settings) -> Result<
     let mut failed = Ok(());
     let start = Instant::now();
     while made.len() < args.max_tokens {
-        let id = chosen.context(NO_NUMBERS)?;
+        let id = chosen.context(NOT_FINITE)?;
         made.push(id);
         if engine.tokenizer().is_eog(id) {
             break;
