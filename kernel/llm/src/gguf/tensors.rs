@@ -135,10 +135,8 @@ fn read_tensor(cursor: &mut Cursor<'_>) -> Result<TensorInfo, Error> {
             block_len,
         });
     }
-    let rows = dims[1..].iter();
-    let n_blocks = rows.fold(Some(dims[0] / block_len), |product, dim| {
-        product?.checked_mul(*dim)
-    });
+    let times = |product: u64, dim: &u64| product.checked_mul(*dim);
+    let n_blocks = dims[1..].iter().try_fold(dims[0] / block_len, times);
     match n_blocks.and_then(|n_blocks| n_blocks.checked_mul(block_bytes)) {
         None => Err(Error::ShapeOverflow { tensor: name }),
         Some(len_bytes) => Ok(TensorInfo {
