@@ -79,7 +79,7 @@ impl<'a> Engine<'a> {
     }
 }
 
-/// Floats keep a float model's logits; everything else is coarser than halves.
+/// An f32 cache keeps an F32 model's logits; everything else is coarser than f16.
 fn default_kv_type(gguf: &Gguf<'_>) -> KvType {
     match gguf.tensor("blk.0.attn_k.weight") {
         Some(tensor) if tensor.ggml_type == GgmlType::F32 => KvType::F32,

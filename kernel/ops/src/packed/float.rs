@@ -25,7 +25,7 @@ pub struct Chunk32 {
     pub w: [[f32; 16]; GROUP],
 }
 
-/// Four rows of sixteen halves or bfloats, as bits.
+/// Four rows of sixteen f16 or bf16 values, as bits.
 #[derive(Clone, Copy, Debug, FromBytes, Immutable, IntoBytes)]
 #[repr(C, align(16))]
 pub struct Chunk16 {
@@ -35,7 +35,7 @@ pub struct Chunk16 {
 
 /// IEEE single precision.
 pub enum F32 {}
-/// IEEE half precision.
+/// IEEE f16.
 pub enum F16 {}
 /// The upper half of an IEEE single.
 pub enum Bf16 {}

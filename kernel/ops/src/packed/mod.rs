@@ -41,7 +41,7 @@ pub trait Quantized {
     fn minima(_slab: &Self::Slab, _j: usize) -> [f32; GROUP] {
         [0.0; GROUP]
     }
-    /// Whether all scales and minima are numbers.
+    /// Whether all scales and minima are finite.
     fn is_finite(slab: &Self::Slab) -> bool;
     /// Puts one row of the file (whole blocks) into row `r` of `slabs`.
     fn pack_row(file_row: &[u8], r: usize, slabs: &mut [Self::Slab]);
@@ -99,15 +99,15 @@ fn put_blocks<const N: usize, S>(
     }
 }
 
-/// Whether no half, given as bits, is infinite or NaN.
-#[inline(always)] // A few instructions where the number of halves is known.
-fn are_finite(halves: &[u16]) -> bool {
+/// Whether no f16, given as bits, is infinite or NaN.
+#[inline(always)] // A few instructions where the number of values is known.
+fn are_finite(bits: &[u16]) -> bool {
     const EXPONENT: u16 = 0x7C00;
-    let special = |half: &u16| u16::from(half & EXPONENT == EXPONENT);
-    halves.iter().fold(0, |any, half| any | special(half)) == 0
+    let special = |f16: &u16| u16::from(f16 & EXPONENT == EXPONENT);
+    bits.iter().fold(0, |any, f16| any | special(f16)) == 0
 }
 
-/// The half at `at`, as bits.
-fn half_at(bytes: &[u8], at: usize) -> u16 {
+/// The f16 at `at`, as bits.
+fn f16_at(bytes: &[u8], at: usize) -> u16 {
     u16::from_le_bytes([bytes[at], bytes[at + 1]])
 }

@@ -2,7 +2,7 @@
 //! bit `i % 8` of byte `i / 8` is set, else `−d`.
 
 use super::nibbles::{self, Plane};
-use super::{GROUP, Quantized, are_finite, half_at, put_blocks};
+use super::{GROUP, Quantized, are_finite, f16_at, put_blocks};
 use crate::float::f16_to_f32;
 use zerocopy::{FromBytes, Immutable, IntoBytes};
 
@@ -41,7 +41,7 @@ impl Quantized for Q1_0 {
 
     fn pack_row(file_row: &[u8], r: usize, slabs: &mut [Slab]) {
         put_blocks::<18, _>(file_row, slabs, |slab, half, block| {
-            slab.d[half][r] = half_at(block, 0);
+            slab.d[half][r] = f16_at(block, 0);
             let (words, _) = block[2..].as_chunks::<4>();
             for (plane, word) in slab.plus[4 * half..].iter_mut().zip(words) {
                 nibbles::set_bits(plane, r, nibbles::fifth_bits(word));

@@ -3,7 +3,7 @@
 
 use super::copy::{bytes_at, put};
 use super::nibbles::{self, Nibbles};
-use super::{GROUP, Quantized, are_finite, half_at, put_blocks};
+use super::{GROUP, Quantized, are_finite, f16_at, put_blocks};
 use crate::float::f16_to_f32;
 use zerocopy::{FromBytes, Immutable, IntoBytes};
 
@@ -50,8 +50,8 @@ impl Quantized for Q4_1 {
 
     fn pack_row(file_row: &[u8], r: usize, slabs: &mut [Slab]) {
         put_blocks::<20, _>(file_row, slabs, |slab, j, block| {
-            slab.d[j][r] = half_at(block, 0);
-            slab.m[j][r] = half_at(block, 2);
+            slab.d[j][r] = f16_at(block, 0);
+            slab.m[j][r] = f16_at(block, 2);
             put::<16, _>(bytes_at(block, 4), &mut slab.q[j][r]);
         });
     }

@@ -7,7 +7,7 @@
 use super::copy::Aligned;
 use super::nibbles::{self, Nibbles, Plane};
 use super::q4_k::scale_and_minimum;
-use super::{GROUP, Quantized, are_finite, half_at};
+use super::{GROUP, Quantized, are_finite, f16_at};
 use crate::float::f16_to_f32;
 use zerocopy::{FromBytes, Immutable, IntoBytes};
 
@@ -65,8 +65,8 @@ impl Quantized for Q5_K {
         let mut aligned = Aligned::<176>::new();
         for (slab, block) in slabs.iter_mut().zip(blocks) {
             let block = aligned.copy_of(block);
-            slab.d[r] = half_at(block, 0);
-            slab.dmin[r] = half_at(block, 2);
+            slab.d[r] = f16_at(block, 0);
+            slab.dmin[r] = f16_at(block, 2);
             for j in 0..8 {
                 (slab.scale[j][r], slab.minimum[j][r]) = scale_and_minimum(&block[4..16], j);
                 let bytes = &block[48 + j / 2 * 32..][..32];

@@ -8,7 +8,7 @@
 
 use super::copy::Aligned;
 use super::nibbles::{self, Nibbles, Plane};
-use super::{GROUP, Quantized, are_finite, dot, half_at};
+use super::{GROUP, Quantized, are_finite, dot, f16_at};
 use crate::float::f16_to_f32;
 use zerocopy::{FromBytes, Immutable, IntoBytes};
 
@@ -78,7 +78,7 @@ impl Quantized for Q6_K {
         let mut aligned = Aligned::<210>::new();
         for (slab, block) in slabs.iter_mut().zip(blocks) {
             let block = aligned.copy_of(block);
-            slab.d[r] = half_at(block, 208);
+            slab.d[r] = f16_at(block, 208);
             for j in 0..8 {
                 // A block of 32 is one of the four quarters of a half.
                 let (half, quarter) = (j / 4, j % 4);

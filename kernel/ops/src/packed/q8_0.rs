@@ -1,7 +1,7 @@
 //! Q8_0: 32 weights in 34 bytes, an f16 scale `d` and 32 signed bytes. Weight `i` is `d · q_i`.
 
 use super::copy::{bytes_at, put};
-use super::{GROUP, Quantized, are_finite, half_at, put_blocks};
+use super::{GROUP, Quantized, are_finite, f16_at, put_blocks};
 use crate::float::f16_to_f32;
 use zerocopy::{FromBytes, Immutable, IntoBytes};
 
@@ -46,7 +46,7 @@ impl Quantized for Q8_0 {
 
     fn pack_row(file_row: &[u8], r: usize, slabs: &mut [Slab]) {
         put_blocks::<34, _>(file_row, slabs, |slab, j, block| {
-            slab.d[j][r] = half_at(block, 0);
+            slab.d[j][r] = f16_at(block, 0);
             put::<32, _>(bytes_at(block, 2), &mut slab.q[j][r]);
         });
     }

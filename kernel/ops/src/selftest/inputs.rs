@@ -47,15 +47,15 @@ pub(super) fn new_matrix<'a>(
     })
 }
 
-/// Puts what `half` gives into a quantised block's scale and, if it has one, minimum.
-pub(super) fn put_scales(ggml_type: GgmlType, block: &mut [u8], mut half: impl FnMut() -> u16) {
+/// Puts what `f16` gives into a quantised block's scale and, if it has one, minimum.
+pub(super) fn put_scales(ggml_type: GgmlType, block: &mut [u8], mut f16: impl FnMut() -> u16) {
     let places: &[usize] = match ggml_type {
         GgmlType::Q6_K => &[208],
         GgmlType::Q8_0 | GgmlType::Q4_0 | GgmlType::Q5_0 | GgmlType::Q1_0 => &[0],
         _ => &[0, 2],
     };
     for &at in places {
-        block[at..at + 2].copy_from_slice(&half().to_le_bytes());
+        block[at..at + 2].copy_from_slice(&f16().to_le_bytes());
     }
 }
 

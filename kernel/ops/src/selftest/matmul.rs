@@ -90,7 +90,7 @@ fn dequantized<'a>(arena: &mut Arena<'a>, matrix: &Matrix<'_>) -> Result<Matrix<
     Ok(floats)
 }
 
-/// Random weights; scales are halves that a model could have, with 0, subnormal and large ones
+/// Random weights; scales are f16 values that a model could have, with 0, subnormal and large ones
 /// among them, and one block has the smallest integers.
 fn fill_weights(ggml_type: GgmlType, bytes: &mut [u8], random: &mut Random) {
     const SCALES: [u16; 8] = [0, 1, 0x0200, 0x2000, 0x2C66, 0xA866, 0x3C00, 0x7BFF];

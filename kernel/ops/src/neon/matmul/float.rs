@@ -4,7 +4,7 @@ use core::arch::aarch64::*;
 
 use super::super::load::load;
 use super::super::norm::{halve_to_four, sum_four};
-use super::{for_tiles, to_lanes, widen_half};
+use super::{for_tiles, to_lanes, widen_f16};
 use crate::activations::FloatChunk;
 use crate::lanes::F32x4;
 use crate::packed::GROUP;
@@ -31,7 +31,7 @@ impl FloatNeon for F16 {
     #[inline]
     #[target_feature(enable = "neon")]
     unsafe fn row(chunk: &Chunk16, r: usize) -> [float32x4_t; 4] {
-        widen(chunk, r, |bits| [widen_half(bits, 0), widen_half(bits, 1)])
+        widen(chunk, r, |bits| [widen_f16(bits, 0), widen_f16(bits, 1)])
     }
 }
 

@@ -131,15 +131,15 @@ fn for_tiles<W, X, const NT: usize>(
     }
 }
 
-/// Four of eight halves as floats.
+/// Four of eight f16 values as f32.
 #[inline]
 #[target_feature(enable = "neon")]
-fn widen_half(bits: uint16x8_t, j: usize) -> float32x4_t {
-    let halves = vreinterpretq_f16_u16(bits);
+fn widen_f16(bits: uint16x8_t, j: usize) -> float32x4_t {
+    let f16s = vreinterpretq_f16_u16(bits);
     if j == 0 {
-        vcvt_f32_f16(vget_low_f16(halves))
+        vcvt_f32_f16(vget_low_f16(f16s))
     } else {
-        vcvt_high_f32_f16(halves)
+        vcvt_high_f32_f16(f16s)
     }
 }
 

@@ -14,7 +14,7 @@ use core::arch::aarch64::*;
 use core::mem::offset_of;
 
 use super::super::load::{load, settle, test_bits};
-use super::{Block, QuantizedNeon, Unscaled, to_lanes, widen_half};
+use super::{Block, QuantizedNeon, Unscaled, to_lanes, widen_f16};
 use crate::activations::QuantPair;
 use crate::lanes::F32x4;
 use crate::packed::GROUP;
@@ -44,7 +44,7 @@ impl QuantizedNeon for Q1_0 {
     #[inline]
     #[target_feature(enable = "neon")]
     unsafe fn unscaled(w: &Slab, j: usize) -> Unscaled {
-        let d = widen_half(load(w, 0), j / 4);
+        let d = widen_f16(load(w, 0), j / 4);
         let sign = |plus| vornq_s8(vdupq_n_s8(1), plus);
         Unscaled {
             rows: plus(w, j).map(|(a, b)| (sign(a), sign(b))),
@@ -72,7 +72,7 @@ fn file_block<const NT: usize>(
     x: [&QuantPair<NT>; 2],
     acc: &mut [float32x4_t; NT],
 ) {
-    let d = widen_half(load(w, 0), half);
+    let d = widen_f16(load(w, 0), half);
     for (p, x) in x.into_iter().enumerate() {
         for j in 0..2 {
             block(d, plus(w, 4 * half + 2 * p + j), x, j, acc);

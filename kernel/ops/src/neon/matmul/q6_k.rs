@@ -4,7 +4,7 @@ use core::arch::aarch64::*;
 
 use super::super::load::{load, settle};
 use super::formats::five_bits;
-use super::{Block, QuantizedNeon, Unscaled, to_lanes, widen_half};
+use super::{Block, QuantizedNeon, Unscaled, to_lanes, widen_f16};
 use crate::activations::QuantPair;
 use crate::lanes::F32x4;
 use crate::packed::GROUP;
@@ -32,7 +32,7 @@ impl QuantizedNeon for Q6_K {
     #[inline]
     #[target_feature(enable = "neon")]
     unsafe fn unscaled(w: &Slab, j: usize) -> Unscaled {
-        let d = widen_half(load(w, 0), 0);
+        let d = widen_f16(load(w, 0), 0);
         Unscaled {
             rows: rows(w, j),
             d: scales(w, j).map(|scale| vmulq_f32(d, vcvtq_f32_s32(scale))),
@@ -71,7 +71,7 @@ fn rows(w: &Slab, b: usize) -> [Block; GROUP] {
 #[inline]
 #[target_feature(enable = "neon")]
 fn q6_k_block<const NT: usize>(w: &Slab, b: usize, x: &QuantPair<NT>, acc: &mut [float32x4_t; NT]) {
-    let d = widen_half(load(w, 0), 0);
+    let d = widen_f16(load(w, 0), 0);
     let [first, second] = scales(w, b);
     let rows = rows(w, b);
     let j = b % 2;
