@@ -6,7 +6,7 @@ use ops::arena::Arena;
 use ops::float::{bf16_to_f32, f16_to_f32};
 use ops::lanes::{F32x4, flat, flat_mut};
 use ops::matrix::{self, Packing};
-use ops::packed::GROUP;
+use ops::packed::MR;
 use ops::{GgmlType, Matrix};
 
 use super::{Kind, Spec, Tensor};
@@ -66,7 +66,7 @@ impl<'w, 'a> Place<'w, 'a> {
     pub(super) fn unit_bytes(&self) -> usize {
         let unit = match &self.memory {
             Tensor::Vector(..) => self.tensor.len_bytes as usize,
-            Tensor::Matrix(matrix) => GROUP * matrix.file_row_bytes(),
+            Tensor::Matrix(matrix) => MR * matrix.file_row_bytes(),
         };
         unit.min(self.tensor.len_bytes as usize)
     }
