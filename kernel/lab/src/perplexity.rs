@@ -99,24 +99,13 @@ impl TextBench {
             scores: Mean::default(),
         })
     }
-
-    fn end<M: Machine>(&self, stopped: bool, lab: &mut Lab<'_, '_, M>) -> Done {
-        lab.machine.mark(Phase::Other);
-        if let Some(subject) = &mut lab.subject {
-            subject.engine.truncate(0);
-        }
-        Done {
-            text_tokens: Some(self.text_tokens),
-            ..Done::measured(stopped)
-        }
-    }
 }
 
 impl<M: Machine> Experiment<M> for TextBench {
     /// A batch of tokens that are not scored, or some that are.
-    fn step(&mut self, lab: &mut Lab<'_, '_, M>) -> Result<Option<Done>, Error<'static>> {
+    fn step(&mut self, lab: &mut Lab<'_, '_, M>) -> Result<bool, Error<'static>> {
         if self.done == self.ids.len() {
-            return Ok(Some(self.end(false, lab)));
+            return Ok(true);
         }
         let machine = lab.machine;
         let cores = machine.cores(lab.cores);
@@ -131,7 +120,7 @@ impl<M: Machine> Experiment<M> for TextBench {
             let end = (at + engine.batch()).min(first_scored(CHUNK_LEN));
             engine.feed(&chunk[at..end], cores).map_err(model_failed)?;
             self.done = start + end;
-            return Ok(None);
+            return Ok(false);
         }
         // The last token is predicted; nothing comes after it.
         let end = (at + STEP).min(CHUNK_LEN - 1);
@@ -153,10 +142,17 @@ impl<M: Machine> Experiment<M> for TextBench {
                 mean_nll: self.whole.mean(),
             }));
         }
-        Ok(None)
+        Ok(false)
     }
 
-    fn stop(&mut self, lab: &mut Lab<'_, '_, M>) -> Done {
-        self.end(true, lab)
+    fn end(&mut self, stopped: bool, lab: &mut Lab<'_, '_, M>) -> Done {
+        lab.machine.mark(Phase::Other);
+        if let Some(subject) = &mut lab.subject {
+            subject.engine.truncate(0);
+        }
+        Done {
+            text_tokens: Some(self.text_tokens),
+            ..Done::measured(stopped)
+        }
     }
 }

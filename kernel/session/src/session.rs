@@ -173,7 +173,7 @@ impl<'s, 'm, M: Machine> Session<'s, 'm, M> {
             (Task::Generation(mut generation), Some(model)) => {
                 generation.stop(model, self.machine, &mut self.kept.outbox)
             }
-            (Task::Experiment(mut experiment), _) => experiment.stop(&mut self.lab()),
+            (Task::Experiment(mut experiment), _) => experiment.end(true, &mut self.lab()),
             _ => Done::measured(true),
         };
         self.kept.outbox.event(Event::Done(done));
@@ -246,7 +246,8 @@ impl<'s, 'm, M: Machine> Session<'s, 'm, M> {
                         .iter_mut()
                         .for_each(|model| model.engine.truncate(0));
                 }
-                (stepped?, Task::Experiment(experiment))
+                let done = stepped?.then(|| experiment.end(false, &mut self.lab()));
+                (done, Task::Experiment(experiment))
             }
         };
         Ok(done.map_or(Begun::Task(task), |done| Begun::Done(Box::new(done))))
