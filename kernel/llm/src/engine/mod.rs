@@ -124,12 +124,8 @@ impl<'a> Engine<'a> {
     /// Keeps the longest held prefix that `ids` share, but always leaves at least the last of `ids`
     /// to run, and returns its length.
     pub fn reuse(&mut self, ids: &[TokenId]) -> usize {
-        let shared = self
-            .held
-            .iter()
-            .zip(ids)
-            .take_while(|(a, b)| a == b)
-            .count();
+        let pairs = self.held.iter().zip(ids);
+        let shared = pairs.take_while(|(a, b)| a == b).count();
         let kept = shared.min(ids.len().saturating_sub(1));
         self.truncate(kept);
         kept

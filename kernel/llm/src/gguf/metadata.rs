@@ -29,18 +29,10 @@ impl Metadata<'_> {
     /// A string key, a type and the shortest value.
     const MIN_ENTRY_BYTES: u64 = 8 + 4 + 1;
 
-    pub(super) fn read(
-        cursor: &mut Cursor<'_>,
-        count: u64,
-        count_offset: u64,
-    ) -> Result<Self, Error> {
-        cursor.check_count(
-            "metadata entries",
-            count_offset,
-            count,
-            MAX_METADATA,
-            Self::MIN_ENTRY_BYTES,
-        )?;
+    pub(super) fn read(cursor: &mut Cursor<'_>) -> Result<Self, Error> {
+        let (offset, count) = (cursor.pos(), cursor.u64()?);
+        let min_bytes = Self::MIN_ENTRY_BYTES;
+        cursor.check_count("metadata entries", offset, count, MAX_METADATA, min_bytes)?;
         let mut entries = Vec::new();
         for _ in 0..count {
             let key = cursor.name(MAX_KEY_BYTES)?;
