@@ -10,15 +10,18 @@ use std::sync::mpsc::{Receiver, TryRecvError, channel};
 use std::thread;
 use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};
 
-use anyhow::{Context, Result};
+use anyhow::Result;
 use console::{Board, Serial};
 use llm::engine::Timer;
+use llm::source::ModelSource;
 use ops::arena::Line;
 use parallel::Cores;
 use pilm::file_source::{FileError, FileSource};
 use pilm::threads::Threads;
 use protocol::facts::{BoardFacts, Health};
 use session::machine::{Machine, ModelEntry};
+
+use super::model::open_file;
 
 /// Memory beside the weights: KV cache, run state, scratch.
 const BESIDE_WEIGHTS_BYTES: u64 = 512 << 20;
@@ -35,9 +38,7 @@ pub struct Args {
 
 /// Runs the subcommand.
 pub fn run(args: &Args) -> Result<()> {
-    let len_bytes = std::fs::metadata(&args.model)
-        .with_context(|| format!("opening {}", args.model.display()))?
-        .len();
+    let len_bytes = open_file(&args.model)?.len_bytes();
     let n_cores = thread::available_parallelism().map_or(1, usize::from);
     let terminal = io::stdin().is_terminal().then(RawTerminal::enter).flatten();
     let host = Host {
