@@ -13,7 +13,7 @@ use protocol::{Id, Op, Setting, Settings};
 
 /// Who has asked something, and so who gets the answer.
 #[derive(Debug, Clone, PartialEq)]
-pub enum Asker {
+pub enum Client {
     /// The start of the console.
     Start {
         /// Whether it says nothing of what goes well.
@@ -25,7 +25,7 @@ pub enum Asker {
     Program(Id),
 }
 
-impl Asker {
+impl Client {
     /// The name of the request.
     pub fn id(&self) -> Id {
         match self {
@@ -185,13 +185,13 @@ impl<'b> Person<'b> {
     }
 
     /// Shows an event; what is to be done next.
-    pub fn event(&mut self, asker: &Asker, event: &Event<'_>) -> Option<Op> {
-        let is_quiet = *asker == Asker::Start { quiet: true };
+    pub fn event(&mut self, client: &Client, event: &Event<'_>) -> Option<Op> {
+        let is_quiet = *client == Client::Start { quiet: true };
         match event {
             Event::Token(token) => self.screen.put_untrusted(&token.text),
             Event::Text(text) => self.screen.put_untrusted(&text.text),
             Event::Info(info) => show_info(self.screen, info),
-            Event::Models(models) => return self.models(asker, models),
+            Event::Models(models) => return self.models(client, models),
             Event::Loaded(loaded) => {
                 self.end_of_progress();
                 if !is_quiet {
@@ -234,8 +234,8 @@ impl<'b> Person<'b> {
                 );
             }
             Event::Selftest(check) => say!(self.screen, "{}", check_row(check)),
-            Event::Done(done) => self.done(asker, done),
-            Event::Error(error) => self.error(asker, error),
+            Event::Done(done) => self.done(client, done),
+            Event::Error(error) => self.error(client, error),
             // Nothing was measured; or a person has not asked for it.
             Event::Bench(_) | Event::Membw(_) => {}
             Event::Logits(_) | Event::Counts(_) | Event::Tokens(_) | Event::Progress(_) => {}
@@ -245,8 +245,8 @@ impl<'b> Person<'b> {
     }
 
     /// The files on the card; at the start the only one is loaded.
-    fn models(&self, asker: &Asker, models: &Models) -> Option<Op> {
-        let is_start = matches!(asker, Asker::Start { .. });
+    fn models(&self, client: &Client, models: &Models) -> Option<Op> {
+        let is_start = matches!(client, Client::Start { .. });
         match models.models.as_slice() {
             [] => self
                 .screen
@@ -289,7 +289,7 @@ impl<'b> Person<'b> {
         }
     }
 
-    fn done(&mut self, asker: &Asker, done: &Done) {
+    fn done(&mut self, client: &Client, done: &Done) {
         let stopped = done.finish_reason == Some(Finish::Abort);
         if let (Some(generated), Some(finish)) = (&done.generated, done.finish_reason) {
             self.screen.put("\n");
@@ -301,7 +301,7 @@ impl<'b> Person<'b> {
                 };
                 say!(self.screen, "{status}");
             }
-            if *asker == Asker::Person("ask") && finish == Finish::ContextFull {
+            if *client == Client::Person("ask") && finish == Finish::ContextFull {
                 self.screen
                     .line("the context is full: /reset starts a new conversation");
             }
@@ -331,14 +331,14 @@ impl<'b> Person<'b> {
         if stopped {
             self.screen.line("stopped");
         }
-        if *asker == Asker::Person("reset") {
+        if *client == Client::Person("reset") {
             self.screen.line("the conversation is forgotten");
         }
     }
 
-    fn error(&mut self, asker: &Asker, error: &Error<'_>) {
+    fn error(&mut self, client: &Client, error: &Error<'_>) {
         let is_gone = self.is_reloading
-            || (matches!(asker, Asker::Start { .. }) && error.code == ErrorCode::LoadFailed);
+            || (matches!(client, Client::Start { .. }) && error.code == ErrorCode::LoadFailed);
         self.end_of_progress();
         match error.code {
             ErrorCode::NoModel => self

@@ -23,7 +23,7 @@ pub enum Stop {
 }
 
 /// Bytes from the serial line, on their way to lines.
-pub struct Inbox<'s> {
+pub struct InputQueue<'s> {
     serial: &'s dyn Serial,
     /// The line in the making.
     pub editor: LineEditor,
@@ -41,8 +41,8 @@ pub struct Inbox<'s> {
     prompted: bool,
 }
 
-impl<'s> Inbox<'s> {
-    /// An inbox on `serial`.
+impl<'s> InputQueue<'s> {
+    /// An input on `serial`.
     pub fn new(serial: &'s dyn Serial, prompt: &str, columns: usize) -> Self {
         Self {
             serial,
@@ -179,7 +179,7 @@ impl<'s> Inbox<'s> {
 
 #[cfg(test)]
 mod tests {
-    use super::{Inbox, Input, MAX_AHEAD_BYTES, Stop};
+    use super::{Input, InputQueue, MAX_AHEAD_BYTES, Stop};
     use crate::board::Serial;
     use protocol::Id;
     use std::cell::RefCell;
@@ -220,27 +220,27 @@ mod tests {
     #[test]
     fn typing_ahead_is_kept_and_shown_when_it_is_its_turn() {
         let wire = Wire::default();
-        let mut inbox = Inbox::new(&wire, "> ", 80);
-        inbox.begin(Id::None);
+        let mut input = InputQueue::new(&wire, "> ", 80);
+        input.begin(Id::None);
         wire.type_in(b"next question\rand");
-        assert!(!inbox.poll());
-        assert_eq!(inbox.end(), None);
+        assert!(!input.poll());
+        assert_eq!(input.end(), None);
         assert_eq!(wire.shown(), "");
-        assert_eq!(inbox.next_input(), line("next question"));
+        assert_eq!(input.next_input(), line("next question"));
         assert_eq!(wire.shown(), "> next question\r\n");
-        assert_eq!(inbox.next_input(), None);
+        assert_eq!(input.next_input(), None);
         assert_eq!(wire.shown(), "> and");
     }
 
     #[test]
     fn control_c_stops_and_drops_what_was_typed_before() {
         let wire = Wire::default();
-        let mut inbox = Inbox::new(&wire, "> ", 80);
-        inbox.begin(Id::None);
+        let mut input = InputQueue::new(&wire, "> ", 80);
+        input.begin(Id::None);
         wire.type_in(b"dropped\r\x03kept\r");
-        assert!(inbox.poll());
-        assert_eq!(inbox.end(), Some(Stop::Interrupt));
-        assert_eq!(inbox.next_input(), line("kept"));
+        assert!(input.poll());
+        assert_eq!(input.end(), Some(Stop::Interrupt));
+        assert_eq!(input.next_input(), line("kept"));
     }
 
     #[test]
@@ -253,17 +253,17 @@ mod tests {
             (r#"{"op":"abort","id":7"#, false),
         ] {
             let wire = Wire::default();
-            let mut inbox = Inbox::new(&wire, "> ", 80);
-            inbox.begin(Id::Number(7));
+            let mut input = InputQueue::new(&wire, "> ", 80);
+            input.begin(Id::Number(7));
             wire.type_in(b"text\r\n");
             wire.type_in(line.as_bytes());
-            assert!(!inbox.poll(), "the line is not finished");
+            assert!(!input.poll(), "the line is not finished");
             wire.type_in(b"\r\n");
-            assert_eq!(inbox.poll(), stops, "{line}");
-            assert_eq!(inbox.end(), stops.then_some(Stop::Abort));
-            assert_eq!(inbox.next_input(), Some(Input::Line("text".into())));
+            assert_eq!(input.poll(), stops, "{line}");
+            assert_eq!(input.end(), stops.then_some(Stop::Abort));
+            assert_eq!(input.next_input(), Some(Input::Line("text".into())));
             assert_eq!(
-                inbox.next_input().is_some(),
+                input.next_input().is_some(),
                 !stops,
                 "an abort that acted is not a request any more"
             );
@@ -273,24 +273,24 @@ mod tests {
     #[test]
     fn an_abort_sent_right_behind_its_request_is_seen() {
         let wire = Wire::default();
-        let mut inbox = Inbox::new(&wire, "> ", 80);
-        inbox.begin(Id::None);
+        let mut input = InputQueue::new(&wire, "> ", 80);
+        input.begin(Id::None);
         wire.type_in(b"{\"op\":\"reset\",\"id\":1}\n{\"op\":\"abort\",\"id\":1}\n");
-        assert!(!inbox.poll());
-        inbox.end();
-        assert!(matches!(inbox.next_input(), Some(Input::Json(_))));
-        inbox.begin(Id::Number(1));
-        assert!(inbox.poll());
+        assert!(!input.poll());
+        input.end();
+        assert!(matches!(input.next_input(), Some(Input::Json(_))));
+        input.begin(Id::Number(1));
+        assert!(input.poll());
     }
 
     #[test]
     fn what_does_not_fit_is_counted() {
         let wire = Wire::default();
-        let mut inbox = Inbox::new(&wire, "> ", 80);
-        inbox.begin(Id::None);
+        let mut input = InputQueue::new(&wire, "> ", 80);
+        input.begin(Id::None);
         wire.type_in(&vec![b'x'; MAX_AHEAD_BYTES + 5]);
-        assert!(!inbox.poll());
-        assert_eq!(inbox.take_lost(), 5);
-        assert_eq!(inbox.take_lost(), 0);
+        assert!(!input.poll());
+        assert_eq!(input.take_lost(), 5);
+        assert_eq!(input.take_lost(), 0);
     }
 }
