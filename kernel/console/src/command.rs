@@ -58,7 +58,7 @@ const COMMANDS: &[(&str, &str, Meaning)] = &[
     (
         "/set [NAME [VALUE]]",
         "shows or changes settings",
-        |words| match words.split_once([' ', '=']) {
+        |words| match words.split_once(|c: char| c == '=' || c.is_whitespace()) {
             None if words.is_empty() => Some(Action::ShowSettings),
             None => Some(Action::ShowSetting(words.to_string())),
             Some((key, value)) => {

@@ -64,26 +64,31 @@ impl<'s> InputQueue<'s> {
             self.editor.start(&mut self.echo);
             self.prompted = true;
         }
-        loop {
-            while let Some(byte) = self.ahead.pop_front().or_else(|| self.serial.read()) {
-                if let Some(input) = self.editor.push(byte, &mut self.echo) {
-                    // A program's line has no echo, so the cursor stands behind the prompt: events start on a
-                    // row of their own.
-                    if matches!(input, Input::Json(_) | Input::Overlong { json: true, .. }) {
-                        self.echo.extend_from_slice(b"\r\n");
-                    }
-                    self.send_echo();
-                    self.prompted = false;
-                    return Some(input);
+        let input = loop {
+            if let Some(byte) = self.ahead.pop_front().or_else(|| self.serial.read()) {
+                match self.editor.push(byte, &mut self.echo) {
+                    Some(input) => break input,
+                    None => continue,
                 }
             }
             self.editor.refresh(&mut self.echo);
             self.send_echo();
             if self.serial.is_closed() {
-                return None;
+                break self.editor.finish(&mut self.echo)?;
             }
             self.serial.wait();
+        };
+        // A program's line has no echo, so the cursor stands behind the prompt: events start on a row of
+        // their own.
+        if matches!(
+            input,
+            Input::Json(_) | Input::Overlong { json: Some(_), .. }
+        ) {
+            self.echo.extend_from_slice(b"\r\n");
         }
+        self.send_echo();
+        self.prompted = false;
+        Some(input)
     }
 
     /// How many bytes were lost since the last call because the session was busy for too long.
@@ -228,8 +233,29 @@ mod tests {
         assert_eq!(wire.shown(), "");
         assert_eq!(input.next_input(), line("next question"));
         assert_eq!(wire.shown(), "> next question\r\n");
-        assert_eq!(input.next_input(), None);
-        assert_eq!(wire.shown(), "> and");
+    }
+
+    #[test]
+    fn the_last_line_needs_no_line_end() {
+        let last = |bytes: &[u8]| {
+            let wire = Wire::default();
+            wire.type_in(bytes);
+            let mut input = InputQueue::new(&wire, "> ", 80);
+            let last = input.next_input();
+            assert_eq!(input.next_input(), None);
+            last
+        };
+        assert_eq!(last(b""), None);
+        assert_eq!(last(b"and"), line("and"));
+        assert_eq!(last(b"{\"op\""), Some(Input::Json(b"{\"op\"".into())));
+        assert_eq!(last(b"\x1b[200~pasted"), line("pasted\n"));
+        assert_eq!(
+            last(b"a\xE9"),
+            Some(Input::InvalidUtf8 {
+                count: 1,
+                first: 0xE9
+            })
+        );
     }
 
     #[test]

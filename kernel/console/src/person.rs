@@ -3,7 +3,7 @@
 use crate::command::{self, Action};
 use crate::info::{BoardLine, show_info};
 use crate::records::{Status, bench_row, check_row, kernels_row, matrix_line, membw_row};
-use crate::screen::{Screen, Size, say};
+use crate::screen::{Screen, Size, counted, say};
 use alloc::string::String;
 use core::fmt::Write;
 use protocol::event::{Done, Error, ErrorCode, Event, Finish, Models, Ppl, Progress};
@@ -130,8 +130,19 @@ impl<'b> Person<'b> {
     }
 
     /// Shows a setting that has changed.
-    pub fn changed(&self, setting: Setting, settings: &Settings, has_conversation: bool) {
+    pub fn changed(
+        &self,
+        setting: Setting,
+        settings: &Settings,
+        model: Option<&ModelFacts>,
+        has_conversation: bool,
+    ) {
         self.show_setting(setting, settings);
+        let changes_nothing = setting == Setting::Think && settings.think;
+        if changes_nothing && model.is_some_and(|model| !model.can_think) {
+            let note = "    the loaded model has no switch for thinking: it changes nothing there";
+            self.screen.line(note);
+        }
         let when = match setting.effect() {
             Effect::Reset if has_conversation => "with the next conversation: /reset",
             Effect::Now | Effect::Reset => return,
@@ -154,10 +165,10 @@ impl<'b> Person<'b> {
                 let plan = bench.plan(self.board.emulated);
                 say!(
                     self.screen,
-                    "{} runs of {} prompt tokens and {} answer tokens per core count, {} kernels; Ctrl-C stops",
-                    plan.runs,
-                    plan.prompt_tokens,
-                    plan.tokens,
+                    "{} of {} and {} per core count, {} kernels; Ctrl-C stops",
+                    counted(plan.runs, "run"),
+                    counted(plan.prompt_tokens, "prompt token"),
+                    counted(plan.tokens, "answer token"),
                     settings.kernels
                 );
             }
@@ -217,9 +228,9 @@ impl<'b> Person<'b> {
             }
             Event::TextReady(text) => say!(
                 self.screen,
-                "{} tokens, {} chunks of {}; the conversation is forgotten; Ctrl-C stops",
-                text.text_tokens,
-                text.chunks,
+                "{}, {} of {}; the conversation is forgotten; Ctrl-C stops",
+                counted(text.text_tokens, "token"),
+                counted(text.chunks, "chunk"),
                 text.chunk_len
             ),
             Event::Ppl(ppl) => {
@@ -313,7 +324,8 @@ impl<'b> Person<'b> {
                 0 => self.screen.line("everything is right"),
                 n => say!(
                     self.screen,
-                    "{n} checks are WRONG: do not trust this machine's answers"
+                    "WRONG: {}; do not trust this machine's answers",
+                    counted(n, "check")
                 ),
             }
             return;

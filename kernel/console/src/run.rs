@@ -5,7 +5,7 @@ use crate::command::{self, Action};
 use crate::input_queue::InputQueue;
 use crate::line_editor::Input;
 use crate::person::{Client, Person};
-use crate::screen::{Screen, say};
+use crate::screen::{Screen, counted, say};
 use alloc::string::String;
 use ops::arena::Line;
 use protocol::event::{Error, ErrorCode, Event};
@@ -186,28 +186,33 @@ impl<'b, B: Board> Console<'b, B> {
                 Err(error) => say!(self.screen, "{error}"),
             },
             Input::Overlong {
-                json: true,
+                json: Some(start),
                 limit,
                 dropped,
             } => {
+                let id = Request::parse(&start)
+                    .map_or_else(|rejected| rejected.id, |request| request.id);
                 let message = format_args!(
-                    "the line has {dropped} bytes more than the {limit} that a request may have"
+                    "the line has {} more than the {limit} that a request may have",
+                    counted(dropped, "byte")
                 );
-                self.refuse(&Id::None, Error::new(ErrorCode::Overlong, message));
+                self.refuse(&id, Error::new(ErrorCode::Overlong, message));
             }
             Input::Overlong {
-                json: false,
+                json: None,
                 limit,
                 dropped,
             } => say!(
                 self.screen,
-                "the line has {dropped} bytes more than the {limit} that it may have; nothing was sent. The up key \
-                 gives its beginning back"
+                "the line has {} more than the {limit} that it may have; nothing was sent. The up key gives its \
+                 beginning back",
+                counted(dropped, "byte")
             ),
             Input::InvalidUtf8 { count, first } => say!(
                 self.screen,
-                "{count} bytes (the first is 0x{first:02X}) are not UTF-8; nothing was sent. Set the terminal to UTF-8; \
-                 the up key gives the line back"
+                "not UTF-8: {} (the first is 0x{first:02X}); nothing was sent. Set the terminal to UTF-8; the up key \
+                 gives the line back",
+                counted(count, "byte")
             ),
             Input::EndOfInput => self
                 .screen
@@ -218,6 +223,9 @@ impl<'b, B: Board> Console<'b, B> {
 
     /// Submits what a person asks.
     fn ask(&mut self, op: Op, session: &mut Session<'_, 'b, B>) {
+        if let Err(error) = op.check() {
+            return say!(self.screen, "{error}");
+        }
         self.person.begin(&op, session.settings(), session.model());
         self.client = Client::Person(op.name());
         session.submit(Request::unnamed(op));
@@ -262,8 +270,12 @@ impl<'b, B: Board> Console<'b, B> {
             self.input.editor.set_columns(settings.columns);
         }
         if let Client::Person(_) = self.client {
-            self.person
-                .changed(setting, settings, session.has_conversation());
+            self.person.changed(
+                setting,
+                settings,
+                session.model(),
+                session.has_conversation(),
+            );
         }
     }
 
@@ -273,7 +285,8 @@ impl<'b, B: Board> Console<'b, B> {
         if ahead > 0 {
             say!(
                 self.screen,
-                "{ahead} bytes were lost: more was typed ahead than is kept"
+                "{} lost: more was typed ahead than is kept",
+                counted(ahead, "byte")
             );
         }
         let on_line = self.board.lost_bytes();
@@ -281,7 +294,8 @@ impl<'b, B: Board> Console<'b, B> {
             let lost = on_line.wrapping_sub(self.reported_lost);
             say!(
                 self.screen,
-                "{lost} received bytes were lost or damaged: what was typed may be incomplete"
+                "lost or damaged while received: {}; what was typed may be incomplete",
+                counted(lost as usize, "byte")
             );
             self.reported_lost = on_line;
         }

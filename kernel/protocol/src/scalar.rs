@@ -1,5 +1,6 @@
 //! A value that may be a number, a truth value or a string.
 
+use alloc::format;
 use alloc::string::{String, ToString};
 use serde::{Deserialize, Serialize};
 
@@ -29,7 +30,8 @@ impl Scalar {
             Self::Bool(on) => String::from(if *on { "on" } else { "off" }),
             Self::Unsigned(number) => number.to_string(),
             Self::Signed(number) => number.to_string(),
-            Self::Float(number) => number.to_string(),
+            // With its point: 7.0 is no whole number.
+            Self::Float(number) => format!("{number:?}"),
             Self::Text(text) => text.clone(),
         }
     }

@@ -61,6 +61,11 @@ fn events() -> String {
         let object = value.as_object_mut().expect("an object");
         object.remove("id");
         let name = object.remove("event").expect("every event has a name");
+        // The value stands under the name that `key` has.
+        let value_of = object.get("key").and_then(Value::as_str).map(str::to_owned);
+        if let Some(setting) = value_of.and_then(|key| object.remove(&key)) {
+            object.insert("<key>".into(), setting);
+        }
         let fields = fields(&value).unwrap_or_default();
         let fields = fields
             .strip_prefix('{')

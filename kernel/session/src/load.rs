@@ -134,6 +134,7 @@ impl<M: Machine> Opened<'_, M> {
             kv: Cow::Borrowed(engine.kv_type().name()),
             template: (family != Family::Raw).then(|| Cow::Borrowed(family.name())),
             tokenizer: Cow::Borrowed(tokenizer.description()),
+            can_think: chat.can_think(),
             default_system: chat.default_system().map(String::from),
             load_bytes,
             load_s: total_s,

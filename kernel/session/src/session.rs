@@ -8,6 +8,7 @@ use crate::generation::{Context, Generation};
 use crate::load::Opened;
 use alloc::boxed::Box;
 use alloc::collections::VecDeque;
+use alloc::format;
 use alloc::rc::Rc;
 use alloc::vec::Vec;
 use lab::experiment::NO_MODEL;
@@ -222,6 +223,12 @@ impl<'s, 'm, M: Machine> Session<'s, 'm, M> {
                     model: model.facts.clone(),
                     timing: model.facts.load,
                 })));
+                let (used, wanted) = (model.facts.context_len, settings.context);
+                if let Some(wanted) = wanted.filter(|&wanted| wanted > used) {
+                    self.state.events.event(Event::Notice(format!(
+                        "the context is {used} tokens and not {wanted}: the model was trained for no more"
+                    )));
+                }
                 self.model = Some(model);
                 return Ok(Outcome::Done(Box::default()));
             }

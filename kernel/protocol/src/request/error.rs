@@ -2,6 +2,7 @@
 
 use super::Op;
 use crate::event::{Error, ErrorCode};
+use alloc::borrow::Cow;
 use alloc::string::String;
 use core::fmt;
 
@@ -49,9 +50,9 @@ pub enum RequestError {
     /// A value out of range.
     BadValue {
         /// The field.
-        field: &'static str,
+        field: Cow<'static, str>,
         /// What it may be.
-        allowed: &'static str,
+        allowed: Cow<'static, str>,
     },
 }
 

@@ -3,7 +3,9 @@
 //! A part is a struct of fields; an op takes one or more of them. What fields a part has, serde's derive knows.
 
 use super::RequestError;
+use super::values::MUST_BE;
 use crate::id::Id;
+use crate::settings::Setting;
 use alloc::format;
 use alloc::string::{String, ToString};
 use alloc::vec::Vec;
@@ -12,7 +14,7 @@ use core::fmt;
 use core::marker::PhantomData;
 use serde::de::value::{Error as Unread, MapAccessDeserializer};
 use serde::de::{DeserializeOwned, Deserializer, Error, IgnoredAny, MapAccess, Visitor};
-use serde::{Serialize, forward_to_deserialize_any};
+use serde::{Deserialize, Serialize, forward_to_deserialize_any};
 
 /// Some fields of a request.
 pub trait Part: DeserializeOwned + Serialize + Default {
@@ -56,8 +58,12 @@ impl<'l> Reader<'l> {
                 let field = field.clone();
                 return Err(RequestError::UnknownField { op, field });
             }
-            if self.names[..i].contains(field) {
-                let reason = format!("duplicate field `{field}`");
+            let mut before = self.names[..i].iter();
+            if let Some(other) = before.find(|other| new_name(other) == new_name(field)) {
+                let reason = match other == field {
+                    true => format!("\"{field}\" stands there twice"),
+                    false => format!("\"{other}\" and \"{field}\" are one field: give one of them"),
+                };
                 return Err(RequestError::Json { reason });
             }
         }
@@ -102,11 +108,20 @@ impl Fields {
     }
 }
 
-/// The names of the fields that a request needs, and of those that it may have.
+/// The name of a setting's field, also where `field` is the old one.
+fn new_name(field: &str) -> &str {
+    match Setting::named(field) {
+        Some(setting) => setting.key(),
+        None => field,
+    }
+}
+
+/// The names of the fields that a request needs, and of those that it may have; old names are left out.
 pub(super) fn listed(parts: &[Fields]) -> (Vec<String>, Vec<String>) {
     let fields = parts
         .iter()
-        .flat_map(|part| part.names.iter().map(move |name| (part, name)));
+        .flat_map(|part| part.names.iter().map(move |name| (part, name)))
+        .filter(|(_, name)| new_name(name) == **name);
     let (needed, optional): (Vec<_>, Vec<_>) =
         fields.partition(|(part, name)| part.needed.contains(name));
     let named = |fields: Vec<(_, &&str)>| fields.iter().map(|(_, name)| name.to_string()).collect();
@@ -122,9 +137,13 @@ fn malformed(text: &str, error: &serde_json::Error, reason: String) -> RequestEr
     // The last name before the error is the field's.
     let mut before = Envelope::default();
     let _ = before.read(&text.as_bytes()[..error.column().min(text.len())]);
-    match before.names.pop() {
-        Some(field) => RequestError::BadType { field, reason },
-        None => RequestError::Json { reason },
+    match (before.names.pop(), reason.strip_prefix(MUST_BE)) {
+        (Some(field), Some(allowed)) => RequestError::BadValue {
+            field: field.into(),
+            allowed: String::from(allowed).into(),
+        },
+        (Some(field), None) => RequestError::BadType { field, reason },
+        (None, _) => RequestError::Json { reason },
     }
 }
 
@@ -166,13 +185,13 @@ impl<'de> Visitor<'de> for &mut Envelope {
 }
 
 /// Reads a part, and notes its error: the parser puts a place behind those of a choice of types.
-struct FieldsOf<'r, T>(&'r mut String, PhantomData<T>);
+pub(super) struct FieldsOf<'r, T>(pub &'r mut String, pub PhantomData<T>);
 
-impl<'de, T: Part> Visitor<'de> for FieldsOf<'_, T> {
+impl<'de, T: Deserialize<'de>> Visitor<'de> for FieldsOf<'_, T> {
     type Value = T;
 
     fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str("the fields of a request")
+        f.write_str("an object")
     }
 
     fn visit_map<A: MapAccess<'de>>(self, map: A) -> Result<T, A::Error> {

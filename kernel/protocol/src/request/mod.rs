@@ -2,7 +2,10 @@
 
 mod error;
 mod fields;
+mod measurements;
 mod parts;
+mod sampling;
+mod values;
 
 use crate::id::Id;
 use alloc::string::String;
@@ -11,7 +14,9 @@ use fields::{Fields, Reader};
 
 pub use error::RequestError;
 pub use fields::Part;
+pub use measurements::*;
 pub use parts::*;
+pub use sampling::*;
 
 /// A request line that was understood.
 #[derive(Debug, Clone, PartialEq)]

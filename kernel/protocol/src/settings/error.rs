@@ -19,6 +19,11 @@ pub enum SettingError {
         /// The value.
         value: String,
     },
+    /// A word of the kernel command line with a double quote that nothing closes.
+    OpenQuote {
+        /// The word.
+        word: String,
+    },
     /// A line of `pilm.txt` without `=`.
     NoEquals {
         /// Its number, counted from 1.
@@ -39,6 +44,10 @@ impl fmt::Display for SettingError {
                 let (key, allowed) = (setting.key(), setting.allowed());
                 write!(f, "{key} cannot be {value:?}: it takes {allowed}")
             }
+            Self::OpenQuote { word } => write!(
+                f,
+                "{word} begins a quote that nothing closes: it is left out"
+            ),
             Self::NoEquals { line } => write!(f, "line {line} is not NAME = VALUE"),
         }
     }
