@@ -132,8 +132,9 @@ impl LineEditor {
             return None;
         }
         // In pasted text a line end does not enter.
-        self.push(b'\n', echo)
-            .or_else(|| (!self.buffer.text().is_empty()).then(|| self.enter(echo)))
+        let line = self.push(b'\n', echo).unwrap_or_else(|| self.enter(echo));
+        self.keys = KeyDecoder::new();
+        Some(line)
     }
 
     /// Brings the terminal's row up to date.

@@ -3,7 +3,7 @@
 //! A part is a struct of fields; an op takes one or more of them. What fields a part has, serde's derive knows.
 
 use super::RequestError;
-use super::values::MUST_BE;
+use super::strict::{MUST_BE, Strict};
 use crate::id::Id;
 use crate::settings::Setting;
 use alloc::format;
@@ -14,7 +14,7 @@ use core::fmt;
 use core::marker::PhantomData;
 use serde::de::value::{Error as Unread, MapAccessDeserializer};
 use serde::de::{DeserializeOwned, Deserializer, Error, IgnoredAny, MapAccess, Visitor};
-use serde::{Deserialize, Serialize, forward_to_deserialize_any};
+use serde::{Serialize, forward_to_deserialize_any};
 
 /// Some fields of a request.
 pub trait Part: DeserializeOwned + Serialize + Default {
@@ -185,9 +185,9 @@ impl<'de> Visitor<'de> for &mut Envelope {
 }
 
 /// Reads a part, and notes its error: the parser puts a place behind those of a choice of types.
-pub(super) struct FieldsOf<'r, T>(pub &'r mut String, pub PhantomData<T>);
+struct FieldsOf<'r, T>(&'r mut String, PhantomData<T>);
 
-impl<'de, T: Deserialize<'de>> Visitor<'de> for FieldsOf<'_, T> {
+impl<'de, T: Part> Visitor<'de> for FieldsOf<'_, T> {
     type Value = T;
 
     fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
@@ -195,7 +195,7 @@ impl<'de, T: Deserialize<'de>> Visitor<'de> for FieldsOf<'_, T> {
     }
 
     fn visit_map<A: MapAccess<'de>>(self, map: A) -> Result<T, A::Error> {
-        let part = T::deserialize(MapAccessDeserializer::new(map));
+        let part = T::deserialize(Strict(MapAccessDeserializer::new(map)));
         part.inspect_err(|error| *self.0 = error.to_string())
     }
 }

@@ -1,7 +1,6 @@
 //! The fields of the ops that measure.
 
-use super::values::{strict, within};
-use super::{Part, RequestError};
+use super::{Part, RequestError, within};
 use alloc::string::String;
 use serde::{Deserialize, Serialize};
 
@@ -9,25 +8,13 @@ use serde::{Deserialize, Serialize};
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
 pub struct Bench {
     /// Runs with each number of cores.
-    #[serde(
-        default,
-        deserialize_with = "strict",
-        skip_serializing_if = "Option::is_none"
-    )]
+    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub runs: Option<usize>,
     /// Length of the prompt.
-    #[serde(
-        default,
-        deserialize_with = "strict",
-        skip_serializing_if = "Option::is_none"
-    )]
+    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub prompt_tokens: Option<usize>,
     /// Tokens decoded per run.
-    #[serde(
-        default,
-        deserialize_with = "strict",
-        skip_serializing_if = "Option::is_none"
-    )]
+    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub tokens: Option<usize>,
 }
 
@@ -64,11 +51,7 @@ impl Part for Bench {
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
 pub struct Kernels {
     /// Samples per configuration.
-    #[serde(
-        default,
-        deserialize_with = "strict",
-        skip_serializing_if = "Option::is_none"
-    )]
+    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub runs: Option<usize>,
 }
 
@@ -84,11 +67,7 @@ pub struct Ppl {
     /// Its name in the card's root directory.
     pub file: String,
     /// The most chunks; without it all of the text.
-    #[serde(
-        default,
-        deserialize_with = "strict",
-        skip_serializing_if = "Option::is_none"
-    )]
+    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub chunks: Option<usize>,
 }
 
@@ -102,18 +81,10 @@ impl Part for Ppl {
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
 pub struct Membw {
     /// Samples per configuration.
-    #[serde(
-        default,
-        deserialize_with = "strict",
-        skip_serializing_if = "Option::is_none"
-    )]
+    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub runs: Option<usize>,
     /// Size of the buffer; without it three sizes from the L1 caches to DRAM.
-    #[serde(
-        default,
-        deserialize_with = "strict",
-        skip_serializing_if = "Option::is_none"
-    )]
+    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub bytes: Option<usize>,
 }
 

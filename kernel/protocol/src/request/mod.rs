@@ -5,7 +5,7 @@ mod fields;
 mod measurements;
 mod parts;
 mod sampling;
-mod values;
+mod strict;
 
 use crate::id::Id;
 use alloc::string::String;
@@ -158,5 +158,16 @@ impl Request {
     /// A request without a name, as a person's words become one.
     pub fn unnamed(op: Op) -> Self {
         Self { id: Id::None, op }
+    }
+}
+
+/// Refuses a value out of range.
+fn within(fits: bool, field: &'static str, allowed: &'static str) -> Result<(), RequestError> {
+    match fits {
+        true => Ok(()),
+        false => Err(RequestError::BadValue {
+            field: field.into(),
+            allowed: allowed.into(),
+        }),
     }
 }

@@ -1,7 +1,6 @@
 //! The fields of each op that runs no measurement.
 
-use super::values::{strict, within};
-use super::{Part, RequestError};
+use super::{Part, RequestError, within};
 use crate::scalar::Scalar;
 use alloc::string::String;
 use alloc::vec::Vec;
@@ -54,7 +53,6 @@ impl Part for Tokenize {}
 #[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize)]
 pub struct Detokenize {
     /// The ids.
-    #[serde(deserialize_with = "strict")]
     pub ids: Vec<u32>,
 }
 
@@ -64,32 +62,16 @@ impl Part for Detokenize {}
 #[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize)]
 pub struct Complete {
     /// The text.
-    #[serde(
-        default,
-        deserialize_with = "strict",
-        skip_serializing_if = "Option::is_none"
-    )]
+    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub prompt: Option<String>,
     /// Token ids.
-    #[serde(
-        default,
-        deserialize_with = "strict",
-        skip_serializing_if = "Option::is_none"
-    )]
+    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub ids: Option<Vec<u32>>,
     /// Whether the text is taken as it is (the default), or as one question.
-    #[serde(
-        default,
-        deserialize_with = "strict",
-        skip_serializing_if = "Option::is_none"
-    )]
+    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub raw: Option<bool>,
     /// Whether names of control tokens in the text stand for these tokens.
-    #[serde(
-        default,
-        deserialize_with = "strict",
-        skip_serializing_if = "Option::is_none"
-    )]
+    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub special: Option<bool>,
 }
 
@@ -158,7 +140,6 @@ impl Part for Complete {
 #[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize)]
 pub struct Chat {
     /// All of it, oldest first.
-    #[serde(deserialize_with = "strict")]
     pub messages: Vec<Message>,
 }
 
@@ -189,7 +170,6 @@ pub struct Set {
     /// Its name.
     pub key: String,
     /// Its value.
-    #[serde(deserialize_with = "strict")]
     pub value: Scalar,
 }
 
@@ -202,4 +182,9 @@ impl Default for Set {
     }
 }
 
-impl Part for Set {}
+impl Part for Set {
+    fn check(&self) -> Result<(), RequestError> {
+        let allowed = "a string, a number or a truth value";
+        within(self.value != Scalar::Null, "value", allowed)
+    }
+}

@@ -1,7 +1,6 @@
 //! How to choose tokens, and which logits are reported.
 
-use super::values::{strict, within};
-use super::{Part, RequestError};
+use super::{Part, RequestError, within};
 use crate::scalar::Scalar;
 use crate::settings::{Setting, SettingError, Settings};
 use alloc::string::ToString;
@@ -12,61 +11,28 @@ use serde::{Deserialize, Serialize};
 #[derive(Debug, Clone, PartialEq, Default, Serialize, Deserialize)]
 pub struct Sampling {
     /// The most tokens to generate.
-    #[serde(
-        default,
-        deserialize_with = "strict",
-        skip_serializing_if = "Option::is_none"
-    )]
+    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub max_tokens: Option<usize>,
     /// 0 is greedy.
-    #[serde(
-        default,
-        deserialize_with = "strict",
-        skip_serializing_if = "Option::is_none"
-    )]
+    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub temperature: Option<f32>,
     /// Of the generator.
-    #[serde(
-        default,
-        deserialize_with = "strict",
-        skip_serializing_if = "Option::is_none"
-    )]
+    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub seed: Option<u64>,
     /// The number of likeliest tokens to choose from; 0 is all.
-    #[serde(
-        default,
-        deserialize_with = "strict",
-        skip_serializing_if = "Option::is_none"
-    )]
+    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub top_k: Option<usize>,
     /// The probability mass to choose from.
-    #[serde(
-        default,
-        deserialize_with = "strict",
-        skip_serializing_if = "Option::is_none"
-    )]
+    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub top_p: Option<f32>,
     /// The least probability, relative to the likeliest token's.
-    #[serde(
-        default,
-        deserialize_with = "strict",
-        skip_serializing_if = "Option::is_none"
-    )]
+    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub min_p: Option<f32>,
     /// What the logits of recent tokens are divided by.
-    #[serde(
-        default,
-        deserialize_with = "strict",
-        skip_serializing_if = "Option::is_none"
-    )]
+    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub repeat_penalty: Option<f32>,
     /// The most draft tokens that are checked in one pass; `guess` is its old name.
-    #[serde(
-        default,
-        alias = "guess",
-        deserialize_with = "strict",
-        skip_serializing_if = "Option::is_none"
-    )]
+    #[serde(default, alias = "guess", skip_serializing_if = "Option::is_none")]
     pub speculate: Option<Scalar>,
     /// Goes on after end-of-generation tokens.
     #[serde(default, skip_serializing_if = "Not::not")]
@@ -131,21 +97,13 @@ pub enum Positions {
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
 pub struct Logits {
     /// How many of the largest logits.
-    #[serde(
-        default,
-        deserialize_with = "strict",
-        skip_serializing_if = "is_default"
-    )]
+    #[serde(default, skip_serializing_if = "is_default")]
     pub top_logits: usize,
     /// The CRC-32C of the raw little-endian f32 logits.
     #[serde(default, skip_serializing_if = "Not::not")]
     pub logits_crc32c: bool,
     /// Of which positions.
-    #[serde(
-        default,
-        deserialize_with = "strict",
-        skip_serializing_if = "is_default"
-    )]
+    #[serde(default, skip_serializing_if = "is_default")]
     pub logits_positions: Positions,
 }
 
