@@ -13,15 +13,6 @@ use protocol::{Id, Op, Request};
 /// The most bytes that are kept while the session is busy.
 const MAX_AHEAD_BYTES: usize = 2 * MAX_JSON_BYTES;
 
-/// Why a running generation has to end.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub enum Stop {
-    /// Ctrl-C.
-    Interrupt,
-    /// The op `abort`.
-    Abort,
-}
-
 /// Bytes from the serial line, on their way to lines.
 pub struct InputQueue<'s> {
     serial: &'s dyn Serial,
@@ -37,7 +28,8 @@ pub struct InputQueue<'s> {
     /// Bytes that did not fit.
     lost: usize,
     busy: Option<Id>,
-    stop: Option<Stop>,
+    /// Whether what runs has to end.
+    stop: bool,
     prompted: bool,
 }
 
@@ -53,7 +45,7 @@ impl<'s> InputQueue<'s> {
             skip_lf: false,
             lost: 0,
             busy: None,
-            stop: None,
+            stop: false,
             prompted: false,
         }
     }
@@ -99,15 +91,14 @@ impl<'s> InputQueue<'s> {
     /// Begins a time in which [`Self::poll`] is asked for a stop, for the request `id`.
     pub fn begin(&mut self, id: Id) {
         self.busy = Some(id);
-        self.stop = None;
+        self.stop = false;
         self.serial.take_interrupt();
         self.rescan();
     }
 
-    /// Ends it; says whether a stop was asked for.
-    pub fn end(&mut self) -> Option<Stop> {
+    /// Ends it.
+    pub fn end(&mut self) {
         self.busy = None;
-        self.stop.take()
     }
 
     /// Reads what has arrived; whether the work has to stop.
@@ -115,10 +106,10 @@ impl<'s> InputQueue<'s> {
         while let Some(byte) = self.serial.read() {
             self.keep(byte);
         }
-        if self.serial.take_interrupt() && self.stop.is_none() {
+        if self.serial.take_interrupt() && !self.stop {
             self.keep(0x03);
         }
-        self.stop.is_some()
+        self.stop
     }
 
     fn send_echo(&mut self) {
@@ -141,7 +132,7 @@ impl<'s> InputQueue<'s> {
             0x03 => {
                 self.ahead.clear();
                 self.line_start = 0;
-                self.stop = Some(Stop::Interrupt);
+                self.stop = true;
                 return;
             }
             _ if self.ahead.len() >= MAX_AHEAD_BYTES => {
@@ -157,7 +148,7 @@ impl<'s> InputQueue<'s> {
         if is_request && self.is_abort() {
             self.ahead.truncate(self.line_start);
             self.skip_lf = byte == b'\r';
-            self.stop = Some(Stop::Abort);
+            self.stop = true;
         }
         self.line_start = self.ahead.len();
     }
@@ -184,7 +175,7 @@ impl<'s> InputQueue<'s> {
 
 #[cfg(test)]
 mod tests {
-    use super::{Input, InputQueue, MAX_AHEAD_BYTES, Stop};
+    use super::{Input, InputQueue, MAX_AHEAD_BYTES};
     use crate::board::Serial;
     use protocol::Id;
     use std::cell::RefCell;
@@ -229,7 +220,7 @@ mod tests {
         input.begin(Id::None);
         wire.type_in(b"next question\rand");
         assert!(!input.poll());
-        assert_eq!(input.end(), None);
+        input.end();
         assert_eq!(wire.shown(), "");
         assert_eq!(input.next_input(), line("next question"));
         assert_eq!(wire.shown(), "> next question\r\n");
@@ -265,7 +256,7 @@ mod tests {
         input.begin(Id::None);
         wire.type_in(b"dropped\r\x03kept\r");
         assert!(input.poll());
-        assert_eq!(input.end(), Some(Stop::Interrupt));
+        input.end();
         assert_eq!(input.next_input(), line("kept"));
     }
 
@@ -286,7 +277,7 @@ mod tests {
             assert!(!input.poll(), "the line is not finished");
             wire.type_in(b"\r\n");
             assert_eq!(input.poll(), stops, "{line}");
-            assert_eq!(input.end(), stops.then_some(Stop::Abort));
+            input.end();
             assert_eq!(input.next_input(), Some(Input::Line("text".into())));
             assert_eq!(
                 input.next_input().is_some(),

@@ -74,7 +74,7 @@ impl LineEditor {
             keys: KeyDecoder::new(),
             buffer: Buffer::new(),
             display: Display::new(columns),
-            history: History::new(),
+            history: History::default(),
             killed: String::new(),
             prompt: String::from(prompt),
             dropped: 0,

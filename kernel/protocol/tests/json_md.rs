@@ -78,8 +78,10 @@ fn events() -> String {
 
 fn codes() -> String {
     let mut table = String::from("| code | meaning |\n|---|---|\n");
-    for (_, code, about) in ErrorCode::ALL {
-        writeln!(table, "| `{code}` | {about} |").expect("a String");
+    for (code, about) in ErrorCode::ALL {
+        let word = serde_json::to_value(code).expect("JSON");
+        let word = word.as_str().expect("a word");
+        writeln!(table, "| `{word}` | {about} |").expect("a String");
     }
     table
 }
@@ -109,11 +111,4 @@ fn a_stale_table_is_seen() {
     let page = "a\n<!-- codes -->\nold\n<!-- end of codes -->\nb\n";
     let fresh = with_table(page, "codes", "new\n");
     assert_eq!(fresh, "a\n<!-- codes -->\nnew\n<!-- end of codes -->\nb\n");
-}
-
-#[test]
-fn every_code_has_the_word_that_events_carry() {
-    for (code, word, _) in ErrorCode::ALL {
-        assert_eq!(serde_json::to_value(code).expect("JSON"), *word);
-    }
 }

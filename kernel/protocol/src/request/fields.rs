@@ -11,8 +11,7 @@ use alloc::string::{String, ToString};
 use alloc::vec::Vec;
 use core::cell::Cell;
 use core::fmt;
-use core::marker::PhantomData;
-use serde::de::value::{Error as Unread, MapAccessDeserializer};
+use serde::de::value::Error as Unread;
 use serde::de::{DeserializeOwned, Deserializer, Error, IgnoredAny, MapAccess, Visitor};
 use serde::{Serialize, forward_to_deserialize_any};
 
@@ -45,7 +44,7 @@ impl<'l> Reader<'l> {
             at: error.valid_up_to(),
         })?;
         let names = envelope.names;
-        read.map_err(|error| malformed(text, &error, error.to_string()))?;
+        read.map_err(|error| malformed(text, &error))?;
         let op = envelope.op.ok_or(RequestError::MissingOp)?;
         Ok((op, Self { text, names }))
     }
@@ -76,10 +75,8 @@ impl<'l> Reader<'l> {
 
     /// The part `T` of the line; the fields of other parts are passed over.
     pub fn part<T: Part>(&self) -> Result<T, RequestError> {
-        let mut reason = String::new();
-        let fields = FieldsOf(&mut reason, PhantomData);
-        let part = serde_json::Deserializer::from_str(self.text).deserialize_map(fields);
-        part.map_err(|error| malformed(self.text, &error, reason))
+        let mut json = serde_json::Deserializer::from_str(self.text);
+        T::deserialize(Strict(&mut json)).map_err(|error| malformed(self.text, &error))
     }
 }
 
@@ -129,7 +126,8 @@ pub(super) fn listed(parts: &[Fields]) -> (Vec<String>, Vec<String>) {
 }
 
 /// Why `text` cannot be read, with the field whose value has the wrong type.
-fn malformed(text: &str, error: &serde_json::Error, reason: String) -> RequestError {
+fn malformed(text: &str, error: &serde_json::Error) -> RequestError {
+    let reason = error.to_string();
     // What is no JSON at all is not the fault of the field that it was found in.
     if !error.is_data() {
         return RequestError::Json { reason };
@@ -181,22 +179,6 @@ impl<'de> Visitor<'de> for &mut Envelope {
             }
         }
         Ok(())
-    }
-}
-
-/// Reads a part, and notes its error: the parser puts a place behind those of a choice of types.
-struct FieldsOf<'r, T>(&'r mut String, PhantomData<T>);
-
-impl<'de, T: Part> Visitor<'de> for FieldsOf<'_, T> {
-    type Value = T;
-
-    fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str("an object")
-    }
-
-    fn visit_map<A: MapAccess<'de>>(self, map: A) -> Result<T, A::Error> {
-        let part = T::deserialize(Strict(MapAccessDeserializer::new(map)));
-        part.inspect_err(|error| *self.0 = error.to_string())
     }
 }
 
