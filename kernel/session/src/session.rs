@@ -10,7 +10,6 @@ use alloc::boxed::Box;
 use alloc::collections::VecDeque;
 use alloc::format;
 use alloc::rc::Rc;
-use alloc::vec::Vec;
 use lab::experiment::NO_MODEL;
 use lab::kernels::kernel_set;
 use lab::{Experiment, Lab, Machine, Report, Subject};
@@ -81,8 +80,8 @@ pub struct Session<'s, 'm, M: Machine> {
     /// Memory for measurements and for the selftest.
     scratch: &'s mut [Line],
     model: Option<ActiveModel<'s>>,
-    /// What is under way: one for now.
-    running: Vec<(Rc<Id>, Task<'m, M>)>,
+    /// What is under way.
+    running: Option<(Rc<Id>, Task<'m, M>)>,
 }
 
 impl<'s, 'm, M: Machine> Session<'s, 'm, M> {
@@ -101,10 +100,7 @@ impl<'s, 'm, M: Machine> Session<'s, 'm, M> {
             ram: Some(ram),
             scratch,
             model: None,
-            running: opened
-                .map(|opened| (id, Task::Load(opened)))
-                .into_iter()
-                .collect(),
+            running: opened.map(|opened| (id, Task::Load(opened))),
         }
     }
 
@@ -130,9 +126,7 @@ impl<'s, 'm, M: Machine> Session<'s, 'm, M> {
 
     /// Whether something is under way that [`Session::stop`] can stop.
     pub fn can_stop(&self) -> bool {
-        self.running
-            .iter()
-            .any(|(_, task)| !matches!(task, Task::Load(_)))
+        matches!(self.running, Some((_, ref task)) if !matches!(task, Task::Load(_)))
     }
 
     /// Whether the console's conversation has outcome.
@@ -157,18 +151,17 @@ impl<'s, 'm, M: Machine> Session<'s, 'm, M> {
         if !self.can_stop() {
             return false;
         }
-        let Some((id, task)) = self.running.pop() else {
+        let Some((id, task)) = self.running.take() else {
             return false;
         };
         self.state.events.answers(&id);
-        let done = match (task, &mut self.model) {
-            (Task::Generation(mut generation), Some(model)) => generation.stop(&mut Context {
-                model,
-                machine: self.machine,
-                events: &mut self.state.events,
-            }),
-            (Task::Experiment(mut experiment), _) => experiment.stop(&mut self.lab()),
-            _ => Done::measured(true),
+        let done = match task {
+            Task::Generation(mut generation) => match self.context() {
+                Ok(mut context) => generation.stop(&mut context),
+                Err(_) => Done::measured(true),
+            },
+            Task::Experiment(mut experiment) => experiment.stop(&mut self.lab()),
+            Task::Load(_) => Done::measured(true),
         };
         self.state.events.event(Event::Done(done));
         true
@@ -177,7 +170,7 @@ impl<'s, 'm, M: Machine> Session<'s, 'm, M> {
     /// Does the next piece of work. A load is one piece, and tells `on_progress` of its file and its progress
     /// meanwhile.
     pub fn step(&mut self, on_progress: &mut dyn FnMut(&Id, &str, Progress)) -> Step {
-        if let Some((id, task)) = self.running.pop() {
+        if let Some((id, task)) = self.running.take() {
             self.state.events.answers(&id);
             let outcome = self.advance(task, &id, on_progress);
             return self.conclude(id, outcome);
@@ -200,7 +193,7 @@ impl<'s, 'm, M: Machine> Session<'s, 'm, M> {
     fn conclude(&mut self, id: Rc<Id>, outcome: Result<Outcome<'m, M>, Error<'static>>) -> Step {
         match outcome {
             Ok(Outcome::Done(done)) => self.state.events.event(Event::Done(*done)),
-            Ok(Outcome::Task(task)) => self.running.push((id, task)),
+            Ok(Outcome::Task(task)) => self.running = Some((id, task)),
             Ok(Outcome::Step(step)) => return step,
             Err(error) => self.state.events.event(Event::Error(error)),
         }
@@ -233,12 +226,7 @@ impl<'s, 'm, M: Machine> Session<'s, 'm, M> {
                 return Ok(Outcome::Done(Box::default()));
             }
             Task::Generation(mut generation) => {
-                let model = self.model.as_mut().ok_or_else(no_model)?;
-                let done = generation.step(&mut Context {
-                    model,
-                    machine: self.machine,
-                    events: &mut self.state.events,
-                })?;
+                let done = generation.step(&mut self.context()?)?;
                 (done, Task::Generation(generation))
             }
             Task::Experiment(mut experiment) => {
@@ -254,6 +242,15 @@ impl<'s, 'm, M: Machine> Session<'s, 'm, M> {
             }
         };
         Ok(done.map_or(Outcome::Task(task), |done| Outcome::Done(Box::new(done))))
+    }
+
+    /// What a generation works with.
+    fn context(&mut self) -> Result<Context<'_, 's, M>, Error<'static>> {
+        Ok(Context {
+            model: self.model.as_mut().ok_or_else(no_model)?,
+            machine: self.machine,
+            events: &mut self.state.events,
+        })
     }
 
     /// Where an experiment is made.

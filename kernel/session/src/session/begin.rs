@@ -2,7 +2,7 @@
 
 use super::{Outcome, Session, Step, Task, no_model};
 use crate::chat::ActiveModel;
-use crate::generation::{Context, Generation, Plan, Source, check_ids};
+use crate::generation::{Generation, Plan, Source, check_ids};
 use crate::load;
 use alloc::borrow::Cow;
 use alloc::boxed::Box;
@@ -165,13 +165,7 @@ impl<'m, M: Machine> Session<'_, 'm, M> {
             logits,
             counts: sampling.counts,
         };
-        let model = self.model.as_mut().ok_or_else(no_model)?;
-        let context = &mut Context {
-            model,
-            machine: self.machine,
-            events: &mut self.state.events,
-        };
-        let generation = Generation::new(plan, &settings, context)?;
+        let generation = Generation::new(plan, &settings, &mut self.context()?)?;
         Ok(Outcome::Task(Task::Generation(Box::new(generation))))
     }
 
