@@ -4,7 +4,7 @@
 //! them are in memory than the decoder gives at once. Whatever the context held is gone afterwards.
 
 use crate::experiment::{Experiment, Lab, model_failed};
-use crate::machine::Machine;
+use crate::machine::{Machine, TextFile};
 use alloc::vec::Vec;
 use llm::perplexity::{CHUNK_LEN, Mean, first_scored, nll, perplexity, standard_error};
 use llm::tokenizer::TokenId;
@@ -49,15 +49,22 @@ impl TextBench {
             return Err(Error::new(ErrorCode::ContextTooShort, message));
         }
         let file = &request.file;
-        let bytes = machine
-            .text_file(file, MAX_TEXT_BYTES)
-            .map_err(|error| Error::new(ErrorCode::Card, error))?
-            .ok_or_else(|| {
+        let read = machine.text_file(file, MAX_TEXT_BYTES);
+        let bytes = match read.map_err(|error| Error::new(ErrorCode::Card, error))? {
+            TextFile::Whole(bytes) => bytes,
+            TextFile::Absent => {
                 let message = format_args!(
                     "no file is called {file:?} in the card's top folder: copy the text there"
                 );
-                Error::new(ErrorCode::NoSuchFile, message)
-            })?;
+                return Err(Error::new(ErrorCode::NoSuchFile, message));
+            }
+            TextFile::TooLong { len_bytes } => {
+                let message = format_args!(
+                    "{file:?} has {len_bytes} bytes: no more than {MAX_TEXT_BYTES} are read, shorten it"
+                );
+                return Err(Error::new(ErrorCode::BadFile, message));
+            }
+        };
         let text = core::str::from_utf8(&bytes).map_err(|error| {
             let at = error.valid_up_to();
             let message =

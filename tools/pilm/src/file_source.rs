@@ -57,9 +57,6 @@ pub enum FileError {
     /// A text file cannot be read.
     #[error("{name} cannot be read: {error}")]
     Text { name: String, error: io::Error },
-    /// A text file is longer than may be read.
-    #[error("{name} has more than {limit_bytes} bytes: no more are read, shorten it")]
-    TooLong { name: String, limit_bytes: usize },
 }
 
 /// What the file system says, as a short phrase.

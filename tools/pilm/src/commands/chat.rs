@@ -19,7 +19,7 @@ use parallel::Cores;
 use pilm::file_source::{FileError, FileSource};
 use pilm::threads::Threads;
 use protocol::facts::{BoardFacts, Health};
-use session::machine::{Machine, ModelEntry};
+use session::machine::{Machine, ModelEntry, TextFile};
 
 use super::model::open_file;
 
@@ -116,9 +116,9 @@ impl Machine for Host {
     }
 
     /// The model's folder is the card.
-    fn text_file(&self, name: &str, limit_bytes: usize) -> Result<Option<Vec<u8>>, FileError> {
+    fn text_file(&self, name: &str, limit_bytes: usize) -> Result<TextFile, FileError> {
         if Path::new(name).file_name() != Some(name.as_ref()) {
-            return Ok(None);
+            return Ok(TextFile::Absent);
         }
         let path = self.path.with_file_name(name);
         let fail = |error| FileError::Text {
@@ -126,20 +126,18 @@ impl Machine for Host {
             error,
         };
         let file = match File::open(path) {
-            Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(None),
+            Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(TextFile::Absent),
             file => file.map_err(fail)?,
         };
+        let len_bytes = file.metadata().map_err(fail)?.len();
+        if len_bytes > limit_bytes as u64 {
+            return Ok(TextFile::TooLong { len_bytes });
+        }
         let mut bytes = Vec::new();
-        file.take(limit_bytes as u64 + 1)
+        file.take(limit_bytes as u64)
             .read_to_end(&mut bytes)
             .map_err(fail)?;
-        if bytes.len() > limit_bytes {
-            return Err(FileError::TooLong {
-                name: name.to_owned(),
-                limit_bytes,
-            });
-        }
-        Ok(Some(bytes))
+        Ok(TextFile::Whole(bytes))
     }
 
     fn entropy(&self) -> u64 {
