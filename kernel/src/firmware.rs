@@ -10,10 +10,11 @@ use drivers::property::ClockId;
 use parallel::Cores;
 
 use crate::core_pool::CorePool;
+use crate::failures::Failure;
 use crate::info::BoardInfo;
 use crate::platform::Platform;
 use crate::serial::Serial;
-use crate::{board, core_pool, info, memory, panic, shell};
+use crate::{board, core_pool, failures, info, memory, panic, shell};
 
 boot::entry! {
     main: kernel_main,
@@ -30,10 +31,6 @@ const BRING_UP_LIMIT_MS: u32 = 15_000;
 
 /// Option of the kernel command line: longer prefetch distances (docs/hardware.md MMU-11).
 const FAR_PREFETCH: &str = "board.prefetch=far";
-
-/// Options of the kernel command line that show what the end looks like: on core 0, and on the last.
-const FAIL_BY_PANIC: &str = "board.fail=panic";
-const FAIL_BY_EXCEPTION: &str = "board.fail=exception";
 
 /// Option of the kernel command line: prints what a report about a board should contain.
 const HARDWARE_LOG: &str = "board.log";
@@ -61,7 +58,8 @@ fn kernel_main(boot: &BootInfo) -> ! {
     let command_line = command_line();
     let far_prefetch = has_option(&command_line, FAR_PREFETCH);
     info::raise_core_clock();
-    let (cores, alive) = CorePool::start(boot::layout::N_CORES, info.emulated);
+    let stopped = failures::cores_that_stop(&command_line);
+    let (cores, alive) = CorePool::start(boot::layout::N_CORES, stopped, info.emulated);
     board::init_interrupts();
     note_missing_cores(&mut log, &alive, cores.n_alive());
     if far_prefetch {
@@ -73,7 +71,7 @@ fn kernel_main(boot: &BootInfo) -> ! {
     if has_option(&command_line, HARDWARE_LOG) {
         let _ = write!(log, "{}", info.details());
     }
-    fail_on_request(&command_line, &cores);
+    fail_on_request(&mut log, &command_line, &cores);
     let platform = Platform {
         cores,
         card: board::card_slot(),
@@ -144,17 +142,26 @@ fn set_far_prefetch(log: &mut Serial, cores: &CorePool) {
     }
 }
 
-fn fail_on_request(line: &str, cores: &CorePool) {
-    if has_option(line, FAIL_BY_PANIC) {
-        panic!("the command line asks for it: {FAIL_BY_PANIC}");
-    }
-    if has_option(line, FAIL_BY_EXCEPTION) {
-        let last = cores.n_cores() - 1;
-        cores.run(&|core| {
-            if core.id() == last {
-                // what a probe would survive and this does not: a read from where nothing is mapped
-                boot::cpu::read_null();
+fn fail_on_request(log: &mut Serial, line: &str, cores: &CorePool) {
+    for failure in failures::of_command_line(line) {
+        match failure {
+            Ok(Failure::Panic) => panic!("the command line asks for it"),
+            Ok(Failure::Exception) => take_exception(cores),
+            // before they were counted
+            Ok(Failure::Cores(_)) => {}
+            Err(unknown) => {
+                let _ = writeln!(log, "{unknown}");
             }
-        });
+        }
     }
+}
+
+/// On the last core: what a probe would survive and this does not, a read from where nothing is mapped.
+fn take_exception(cores: &CorePool) {
+    let last = cores.n_cores() - 1;
+    cores.run(&|core| {
+        if core.id() == last {
+            boot::cpu::read_null();
+        }
+    });
 }
