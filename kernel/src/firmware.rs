@@ -32,6 +32,9 @@ const BRING_UP_LIMIT_MS: u32 = 15_000;
 /// Option of the kernel command line: longer prefetch distances (docs/hardware.md MMU-11).
 const FAR_PREFETCH: &str = "board.prefetch=far";
 
+/// Option of the kernel command line: models lie where a DMA controller of the older stepping does not reach.
+const HIGHEST_MEMORY_FIRST: &str = "board.memory=above";
+
 /// Option of the kernel command line: prints what a report about a board should contain.
 const HARDWARE_LOG: &str = "board.log";
 
@@ -50,13 +53,20 @@ fn kernel_main(boot: &BootInfo) -> ! {
     let survey = memory::survey(tree.ok(), low, info.revision, info.emulated);
     info.ram = survey.ram;
     info.tree = survey.tree.clone();
-    let arena = match memory::init(&survey) {
+    let mut line = [0; COMMAND_LINE_BYTES];
+    let line = read_command_line(&mut line);
+    let order = if has_option(line, HIGHEST_MEMORY_FIRST) {
+        memory::Order::HighestFirst
+    } else {
+        memory::Order::LowestFirst
+    };
+    let arena = match memory::init(&survey, order) {
         Ok(arena) => arena,
         Err(error) => panic::end(format_args!("{error}"), core::iter::empty()),
     };
 
-    let command_line = command_line();
-    let far_prefetch = has_option(&command_line, FAR_PREFETCH);
+    let far_prefetch = has_option(line, FAR_PREFETCH);
+    let command_line = String::from_utf8_lossy(line).into_owned();
     info::raise_core_clock();
     let stopped = failures::cores_that_stop(&command_line);
     let (cores, alive) = CorePool::start(boot::layout::N_CORES, stopped, info.emulated);
@@ -68,7 +78,7 @@ fn kernel_main(boot: &BootInfo) -> ! {
     let _ = board::mailbox()
         .lock()
         .set_clock_state(ClockId::Emmc2, true);
-    if has_option(&command_line, HARDWARE_LOG) {
+    if has_option(line, HARDWARE_LOG) {
         let _ = write!(log, "{}", info.details());
     }
     fail_on_request(&mut log, &command_line, &cores);
@@ -116,14 +126,15 @@ fn note_missing_cores(log: &mut Serial, alive: &[bool], n_alive: usize) {
     let _ = writeln!(log, "; going on with {n_alive} of {}", alive.len());
 }
 
-fn command_line() -> String {
-    let mut line = [0; COMMAND_LINE_BYTES];
-    let len = board::mailbox().lock().command_line(&mut line).unwrap_or(0);
-    String::from_utf8_lossy(&line[..len]).into_owned()
+/// Reads the command line without the heap: it has a word on memory.
+fn read_command_line(line: &mut [u8]) -> &[u8] {
+    let len = board::mailbox().lock().command_line(line).unwrap_or(0);
+    &line[..len]
 }
 
-fn has_option(line: &str, option: &str) -> bool {
-    line.split_ascii_whitespace().any(|word| word == option)
+fn has_option(line: &[u8], option: &str) -> bool {
+    let mut words = line.split(u8::is_ascii_whitespace);
+    words.any(|word| word == option.as_bytes())
 }
 
 /// Undoes on every core what the firmware's stub does to `CPUECTLR`, to be measured both ways.

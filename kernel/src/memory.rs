@@ -8,7 +8,7 @@
 //!
 //! Image, heap and peripherals are seen where they are; all other RAM is seen once more of its own
 //! accord, as one arena without gaps, lowest address first: what is loaded first is what the SD
-//! controller reaches. What the firmware reserves, and what lies between the image and the next
+//! controller reaches. `board.memory=above` turns the order round. What the firmware reserves, and what lies between the image and the next
 //! 2 MiB block, stays unmapped.
 
 use core::ops::Range;
@@ -113,7 +113,7 @@ struct Piece {
     bytes: u64,
 }
 
-/// The arena's pieces, ascending; those without bytes are unused.
+/// The arena's pieces, ascending as they are seen; those without bytes are unused.
 static PIECES: Once<[Piece; MAX_RANGES]> = Once::new();
 
 /// The physical address of `bytes` bytes at `addr`, if they are one piece of memory.
@@ -151,8 +151,19 @@ pub fn set_read_only(range: Range<u64>, read_only: bool) -> Result<(), Error> {
     Ok(())
 }
 
+/// Which free RAM begins the arena.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Order {
+    /// What every bus master reaches.
+    LowestFirst,
+    /// What few of them reach, to see that nothing depends on it.
+    HighestFirst,
+}
+
 /// Maps the RAM of `survey`, starts the heap, and makes one arena of the rest. Once.
-pub fn init(survey: &Survey) -> Result<&'static mut [Line], Error> {
+///
+/// The heap, with all that a device writes by itself, lies below 1 GiB in either order.
+pub fn init(survey: &Survey, order: Order) -> Result<&'static mut [Line], Error> {
     let image_end = boot::layout::image().stacks.end;
     let mut free = survey.ram;
     for range in survey.reserved.iter() {
@@ -177,7 +188,11 @@ pub fn init(survey: &Survey) -> Result<&'static mut [Line], Error> {
 
     let mut pieces = [Piece::default(); MAX_RANGES];
     let mut end = ARENA_START;
-    for (piece, range) in pieces.iter_mut().zip(free.iter()) {
+    let in_order = |i| match order {
+        Order::LowestFirst => free.iter().nth(i),
+        Order::HighestFirst => free.iter().rev().nth(i),
+    };
+    for (piece, range) in pieces.iter_mut().zip((0..).map_while(in_order)) {
         let bytes = range.end - range.start;
         // SAFETY: as for the heap; no other address leads there.
         unsafe { mmu::map_at(end..end + bytes, range.start, Memory::Data) }?;
