@@ -1,13 +1,16 @@
 //! QEMU nearer to a board: junk in RAM, models in high RAM, cores that do not come up, a card on EMMC2, every
-//! partition table, the firmware's device trees. The answer's bits are those of the host each time.
-//!
-//! `cargo xtask ci --only boards` runs those that are ignored here: each combination by itself.
+//! partition table, the firmware's device trees, and a card of which a sector cannot be read. The answer's bits are
+//! those of the host each time.
 
 use boot::device_tree::{Error, MemoryNodes, memory_nodes};
 use boot::ram;
 use ops::GgmlType;
+use ops::crc32c::Crc32c;
 use pilm::synth::{self, Shape};
+use protocol::event::ErrorCode;
 use qemu::Machine;
+use std::fs;
+use std::path::PathBuf;
 use std::sync::OnceLock;
 use std::time::Duration;
 use tests::boot::{assert_clean_log, machine, session};
@@ -16,7 +19,7 @@ use tests::device_tree::{BOARDS, Board, USUAL_PLACE};
 use tests::host;
 use tests::layout::Layout;
 use tests::ram::{Blob, junk, machine_with_x0};
-use tests::requests::{info, prompt_checksums};
+use tests::requests::{info, load_op, prompt_checksums, refused};
 use xtask::card::CardFile;
 use xtask::session::PROMPT;
 
@@ -76,7 +79,6 @@ fn a_machine_as_unlike_the_emulator_as_can_be_gives_the_bits_of_the_host() {
 }
 
 #[test]
-#[ignore = "part of ci: boards"]
 fn any_number_of_cores_that_come_up_gives_the_same_bits() {
     let card = Card::with(&files());
     // A core that is missing costs those behind it.
@@ -99,7 +101,6 @@ fn any_number_of_cores_that_come_up_gives_the_same_bits() {
 }
 
 #[test]
-#[ignore = "part of ci: boards"]
 fn junk_in_ram_changes_nothing() {
     let card = Card::with(&files());
     let junk = junk();
@@ -113,7 +114,6 @@ fn junk_in_ram_changes_nothing() {
 }
 
 #[test]
-#[ignore = "part of ci: boards"]
 fn every_partition_table_is_read_on_either_controller() {
     for layout in Layout::ALL {
         let card = layout.card(&files());
@@ -133,7 +133,6 @@ fn every_partition_table_is_read_on_either_controller() {
 }
 
 #[test]
-#[ignore = "part of ci: boards"]
 fn the_trees_of_all_boards_are_read_where_the_firmware_puts_them() {
     let card = Card::with(&files());
     for board in BOARDS {
@@ -152,7 +151,6 @@ fn the_trees_of_all_boards_are_read_where_the_firmware_puts_them() {
 }
 
 #[test]
-#[ignore = "part of ci: boards"]
 fn a_start_without_a_sound_tree_goes_on_without_it() {
     let card = Card::with(&files());
     let sound = BOARDS[2].tree();
@@ -176,6 +174,59 @@ fn a_start_without_a_sound_tree_goes_on_without_it() {
         let ram = "RAM        0x0-0x3bffffff, 0x40000000-0x7fffffff";
         assert!(up.text.contains(ram), "{case}:\n{}", up.text);
     }
+}
+
+/// The sector of the card in which `bytes` begin.
+fn sector_of(card: &Card, bytes: &[u8]) -> usize {
+    let image = fs::read(card.path()).unwrap();
+    let mut sectors = image.chunks_exact(512);
+    let at = sectors.position(|sector| sector == &bytes[..512]);
+    at.expect("the bytes are on the card")
+}
+
+/// Rules under which every read of `sector` fails on the host's side.
+fn unreadable(card: &Card, sector: usize) -> PathBuf {
+    let rules = card.path().with_extension("blkdebug");
+    let rule = format!(
+        "[inject-error]\nevent = \"none\"\niotype = \"read\"\nerrno = \"5\"\nsector = \"{sector}\"\n\
+         once = \"off\"\nimmediately = \"off\"\n"
+    );
+    fs::write(&rules, rule).unwrap();
+    rules
+}
+
+/// QEMU then gives the guest what it had read before, and no error: only a checksum shows it.
+#[test]
+fn stale_data_with_a_clean_status_is_one_clear_line() {
+    let model = tiny();
+    let mut crc = Crc32c::new();
+    crc.update(&model);
+    let checksum = CardFile::bytes(&format!("{MODEL}.crc32c"), format!("{:08x}\n", crc.value()));
+    let card = Card::with(&[CardFile::bytes(MODEL, model.clone()), checksum]);
+    answers("every sector can be read", &machine(&card));
+    // amid the weights
+    let middle = model.len() / 2 / 512 * 512;
+    let rules = unreadable(&card, sector_of(&card, &model[middle..]));
+    for machine in [machine(&card), machine(&card).on_emmc2()] {
+        let mut pi = session(&machine.read_errors(&rules));
+        let text = pi.boot_text().to_owned();
+        let lines = text.lines().filter(|line| line.contains("CRC-32C"));
+        let lines: Vec<_> = lines.collect();
+        assert!(
+            matches!(lines[..], [line] if line.contains(MODEL) && line.contains("damaged")),
+            "{text}"
+        );
+        let error = refused(&mut pi, load_op(MODEL));
+        assert_eq!(error.code, ErrorCode::Card, "{error}");
+        pi.qemu().send_line("/help").unwrap();
+        let help = pi.qemu().expect(PROMPT, REPLY).unwrap();
+        assert!(help.contains("/info"), "{help}");
+        pi.qemu().send_line("/reboot").unwrap();
+        pi.qemu().wait(REPLY).unwrap();
+        let text = pi.qemu().transcript();
+        assert!(text.contains("read error on host side"), "{text}");
+    }
+    fs::remove_file(rules).unwrap();
 }
 
 /// What is used of a board's RAM when its tree, mailbox and revision agree.
