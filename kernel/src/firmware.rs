@@ -55,7 +55,11 @@ fn kernel_main(boot: &BootInfo) -> ! {
     info.tree = survey.tree.clone();
     let mut line = [0; COMMAND_LINE_BYTES];
     let line = read_command_line(&mut line);
-    let order = if has_option(line, HIGHEST_MEMORY_FIRST) {
+    let is_highest = has_option(
+        str::from_utf8(line).unwrap_or_default(),
+        HIGHEST_MEMORY_FIRST,
+    );
+    let order = if is_highest {
         memory::Order::HighestFirst
     } else {
         memory::Order::LowestFirst
@@ -65,8 +69,8 @@ fn kernel_main(boot: &BootInfo) -> ! {
         Err(error) => panic::end(format_args!("{error}"), core::iter::empty()),
     };
 
-    let far_prefetch = has_option(line, FAR_PREFETCH);
     let command_line = String::from_utf8_lossy(line).into_owned();
+    let far_prefetch = has_option(&command_line, FAR_PREFETCH);
     info::raise_core_clock();
     let stopped = failures::cores_that_stop(&command_line);
     let (cores, alive) = CorePool::start(boot::layout::N_CORES, stopped, info.emulated);
@@ -78,7 +82,7 @@ fn kernel_main(boot: &BootInfo) -> ! {
     let _ = board::mailbox()
         .lock()
         .set_clock_state(ClockId::Emmc2, true);
-    if has_option(line, HARDWARE_LOG) {
+    if has_option(&command_line, HARDWARE_LOG) {
         let _ = write!(log, "{}", info.details());
     }
     fail_on_request(&mut log, &command_line, &cores);
@@ -132,9 +136,8 @@ fn read_command_line(line: &mut [u8]) -> &[u8] {
     &line[..len]
 }
 
-fn has_option(line: &[u8], option: &str) -> bool {
-    let mut words = line.split(u8::is_ascii_whitespace);
-    words.any(|word| word == option.as_bytes())
+fn has_option(line: &str, option: &str) -> bool {
+    line.split_ascii_whitespace().any(|word| word == option)
 }
 
 /// Undoes on every core what the firmware's stub does to `CPUECTLR`, to be measured both ways.

@@ -11,6 +11,7 @@
 //! controller reaches. `board.memory=above` turns the order round. What the firmware reserves, and what lies between the image and the next
 //! 2 MiB block, stays unmapped.
 
+use core::fmt;
 use core::ops::Range;
 
 use boot::device_tree::{self, HEADER_BYTES, MemoryNodes};
@@ -115,6 +116,27 @@ struct Piece {
 
 /// The arena's pieces, ascending as they are seen; those without bytes are unused.
 static PIECES: Once<[Piece; MAX_RANGES]> = Once::new();
+
+/// Where the arena lies, in its order.
+pub struct Arena;
+
+impl fmt::Display for Arena {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let pieces = PIECES.get().map_or(&[][..], |pieces| pieces);
+        let used = pieces.iter().filter(|piece| piece.bytes > 0);
+        for (
+            i,
+            Piece {
+                physical, bytes, ..
+            },
+        ) in used.enumerate()
+        {
+            let separator = if i == 0 { "" } else { ", " };
+            write!(f, "{separator}{physical:#x}-{:#x}", physical + bytes - 1)?;
+        }
+        Ok(())
+    }
+}
 
 /// The physical address of `bytes` bytes at `addr`, if they are one piece of memory.
 pub fn physical_addr(addr: u64, bytes: u64) -> Option<u64> {

@@ -104,12 +104,21 @@ fn any_number_of_cores_that_come_up_gives_the_same_bits() {
 fn junk_in_ram_changes_nothing() {
     let card = Card::with(&files());
     let junk = junk();
-    for words in ["", "board.memory=above"] {
+    for (words, arena) in [
+        ("board.log", "-0x3bffffff, 0x40000000-0x7fffffff"),
+        (
+            "board.log board.memory=above",
+            "arena      0x40000000-0x7fffffff, 0x",
+        ),
+    ] {
         let machine = machine(&card).append(words);
         let machine = junk
             .iter()
             .fold(machine, |machine, blob| blob.attach(machine));
-        assert_eq!(answers(words, &machine).cores, 4, "{words}");
+        let up = answers(words, &machine);
+        assert_eq!(up.cores, 4, "{words}");
+        let line = up.text.lines().find(|line| line.starts_with("arena "));
+        assert!(line.is_some_and(|line| line.contains(arena)), "{}", up.text);
     }
 }
 
