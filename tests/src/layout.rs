@@ -126,7 +126,7 @@ fn write_gpt(image: &File, partition: &Range<u64>) {
 
 /// CRC-32 of ISO 3309, as GUID partition tables have it.
 fn crc32(bytes: &[u8]) -> u32 {
-    let step = |crc: u32, _| crc >> 1 ^ (crc & 1) * 0xEDB8_8320;
+    let step = |crc: u32, _| (crc >> 1) ^ ((crc & 1) * 0xEDB8_8320);
     let add = |crc: u32, &byte: &u8| (0..8).fold(crc ^ u32::from(byte), step);
     !bytes.iter().fold(u32::MAX, add)
 }

@@ -60,7 +60,7 @@ mod image {
     const BUFFER_BYTES: usize = 8 << 20;
     const TABLE_ADDR: usize = 0x4F00_0000;
     /// RAM that is said to lie where the controller's 32 bits do not reach.
-    const FAR_ADDR: usize = 0x5800_0000;
+    const FAR_ADDR: usize = BUFFERS_ADDR + 2 * BUFFER_BYTES;
     /// Bytes of the longest descriptor, which writes them as 0.
     const PIECE_BYTES: usize = 64 << 10;
 
@@ -153,8 +153,10 @@ mod image {
 
         let first: *mut u8 = core::ptr::with_exposed_provenance_mut(BUFFERS_ADDR);
         // SAFETY: RAM of our own, given out once.
-        let buffers = unsafe { core::slice::from_raw_parts_mut(first, 2 * BUFFER_BYTES) };
-        let (by_pio, by_dma) = buffers.split_at_mut(BUFFER_BYTES);
+        let buffers =
+            unsafe { core::slice::from_raw_parts_mut(first, 2 * BUFFER_BYTES + PIECE_BYTES) };
+        let (by_pio, others) = buffers.split_at_mut(BUFFER_BYTES);
+        let (by_dma, far) = others.split_at_mut(BUFFER_BYTES);
         // The board's older map leads nowhere here: it must be seen through.
         let maps = [DmaMap::Alias, DmaMap::Identity];
         let test = 4096;
@@ -187,9 +189,6 @@ mod image {
         let next_line = &mut by_dma[64..][..PIECE_BYTES];
         assert!(card.is_direct(next_line));
         compare(&mut card, 9, &mut by_pio[..PIECE_BYTES], next_line);
-        let first: *mut u8 = core::ptr::with_exposed_provenance_mut(FAR_ADDR);
-        // SAFETY: RAM of our own, given out once.
-        let far = unsafe { core::slice::from_raw_parts_mut(first, PIECE_BYTES) };
         assert!(!card.is_direct(far));
         compare(&mut card, 9, &mut by_pio[..PIECE_BYTES], far);
         say(format_args!("repeated {}\n", card.counters().retries));
