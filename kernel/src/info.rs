@@ -11,6 +11,7 @@ use drivers::property::{ClockId, Throttled};
 
 use crate::board;
 use crate::clock::Clock;
+use crate::memory;
 use drivers::clock::Clock as _;
 
 /// The time over which the core clock is measured.
@@ -89,6 +90,7 @@ impl fmt::Display for Details<'_> {
         writeln!(f, "entry      EL{level}, counter {hz} Hz")?;
         writeln!(f, "emulated   {}", info.emulated)?;
         writeln!(f, "RAM        {}", info.ram)?;
+        writeln!(f, "arena      {}", memory::Arena)?;
         match &info.tree {
             Some(tree) => {
                 writeln!(f, "tree RAM   {}", tree.ram)?;
