@@ -35,6 +35,12 @@ const FAR_PREFETCH: &str = "board.prefetch=far";
 const FAIL_BY_PANIC: &str = "board.fail=panic";
 const FAIL_BY_EXCEPTION: &str = "board.fail=exception";
 
+/// Option of the kernel command line: no interrupt arrives, as where the firmware routes none to the cores.
+const FAIL_INTERRUPTS: &str = "board.fail=interrupts";
+
+/// The file by which the firmware knows to use the cores' interrupt controller.
+const DEVICE_TREE: &str = "bcm2711-rpi-4-b.dtb";
+
 /// Option of the kernel command line: prints what a report about a board should contain.
 const HARDWARE_LOG: &str = "board.log";
 
@@ -61,8 +67,9 @@ fn kernel_main(boot: &BootInfo) -> ! {
     let command_line = command_line();
     let far_prefetch = has_option(&command_line, FAR_PREFETCH);
     info::raise_core_clock();
+    info.interrupts = board::init_interrupts(has_option(&command_line, FAIL_INTERRUPTS));
+    note_interrupts(&mut log, info.interrupts);
     let (cores, alive) = CorePool::start(boot::layout::N_CORES, info.emulated);
-    board::init_interrupts();
     note_missing_cores(&mut log, &alive, cores.n_alive());
     if far_prefetch {
         set_far_prefetch(&mut log, &cores);
@@ -101,6 +108,17 @@ fn note_hand_over(log: &mut Serial, boot: &BootInfo) {
         let _ = writeln!(
             log,
             "a bus error of the firmware's was pending (ESR {esr:#x})"
+        );
+    }
+}
+
+/// Says once that no interrupt arrives.
+fn note_interrupts(log: &mut Serial, arrive: bool) {
+    if !arrive {
+        let _ = writeln!(
+            log,
+            "no interrupts arrive: keys are polled, and a long paste may lose bytes; put {DEVICE_TREE} on the \
+             card, and enable_gic=1 into config.txt"
         );
     }
 }
