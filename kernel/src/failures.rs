@@ -4,6 +4,7 @@
 //! |---|---|
 //! | `panic` | core 0, by a panic |
 //! | `exception` | the last core, by a read from where nothing is mapped |
+//! | `interrupts` | every interrupt, as where the firmware routes none to the cores |
 //! | `core=1,3` | these cores stop before they say that they are alive |
 
 /// The option; a command line may have it several times.
@@ -16,6 +17,8 @@ pub enum Failure {
     Panic,
     /// The last core takes an exception.
     Exception,
+    /// No interrupt arrives.
+    Interrupts,
     /// Cores that never come up: bit N is core N.
     Cores(u8),
 }
@@ -30,6 +33,7 @@ impl Failure {
         match word.split_once('=') {
             None if word == "panic" => Some(Self::Panic),
             None if word == "exception" => Some(Self::Exception),
+            None if word == "interrupts" => Some(Self::Interrupts),
             Some(("core", list)) => secondary_cores(list).map(Self::Cores),
             _ => None,
         }
@@ -50,6 +54,11 @@ pub fn cores_that_stop(line: &str) -> u8 {
         Failure::Cores(cores) => all | cores,
         _ => all,
     })
+}
+
+/// Whether `line` lets no interrupt arrive.
+pub fn stop_interrupts(line: &str) -> bool {
+    of_command_line(line).any(|failure| failure == Ok(Failure::Interrupts))
 }
 
 /// Numbers of cores with commas between them; core 0 reads the command line and is none of them.
@@ -80,6 +89,12 @@ mod tests {
             of("board.fail=core=3,1 board.fail=panic"),
             [Ok(Failure::Cores(0b1010)), Ok(Failure::Panic)]
         );
+    }
+
+    #[test]
+    fn interrupts_are_stopped_by_their_word_alone() {
+        assert!(stop_interrupts("board.log board.fail=interrupts"));
+        assert!(!stop_interrupts("board.fail=core=1 board.fail=interrupt"));
     }
 
     #[test]

@@ -35,6 +35,9 @@ const FAR_PREFETCH: &str = "board.prefetch=far";
 /// Option of the kernel command line: models lie where a DMA controller of the older stepping does not reach.
 const HIGHEST_MEMORY_FIRST: &str = "board.memory=above";
 
+/// The file by which the firmware knows to use the cores' interrupt controller.
+const DEVICE_TREE: &str = "bcm2711-rpi-4-b.dtb";
+
 /// Option of the kernel command line: prints what a report about a board should contain.
 const HARDWARE_LOG: &str = "board.log";
 
@@ -73,8 +76,9 @@ fn kernel_main(boot: &BootInfo) -> ! {
     let far_prefetch = has_option(&command_line, FAR_PREFETCH);
     info::raise_core_clock();
     let stopped = failures::cores_that_stop(&command_line);
+    info.interrupts = board::init_interrupts(failures::stop_interrupts(&command_line));
+    note_interrupts(&mut log, info.interrupts);
     let (cores, alive) = CorePool::start(boot::layout::N_CORES, stopped, info.emulated);
-    board::init_interrupts();
     note_missing_cores(&mut log, &alive, cores.n_alive());
     if far_prefetch {
         set_far_prefetch(&mut log, &cores);
@@ -113,6 +117,17 @@ fn note_hand_over(log: &mut Serial, boot: &BootInfo) {
         let _ = writeln!(
             log,
             "a bus error of the firmware's was pending (ESR {esr:#x})"
+        );
+    }
+}
+
+/// Says once that no interrupt arrives.
+fn note_interrupts(log: &mut Serial, arrive: bool) {
+    if !arrive {
+        let _ = writeln!(
+            log,
+            "no interrupts arrive: keys are polled, and a long paste may lose bytes; put {DEVICE_TREE} on the \
+             card, and enable_gic=1 into config.txt"
         );
     }
 }
@@ -161,8 +176,8 @@ fn fail_on_request(log: &mut Serial, line: &str, cores: &CorePool) {
         match failure {
             Ok(Failure::Panic) => panic!("the command line asks for it"),
             Ok(Failure::Exception) => take_exception(cores),
-            // before they were counted
-            Ok(Failure::Cores(_)) => {}
+            // have failed before
+            Ok(Failure::Interrupts | Failure::Cores(_)) => {}
             Err(unknown) => {
                 let _ = writeln!(log, "{unknown}");
             }
