@@ -35,6 +35,14 @@ const FAR_PREFETCH: &str = "board.prefetch=far";
 const FAIL_BY_PANIC: &str = "board.fail=panic";
 const FAIL_BY_EXCEPTION: &str = "board.fail=exception";
 
+/// Option of the kernel command line: the core of this number hangs in a step.
+const FAIL_BY_HANG: &str = "board.fail=hang=";
+
+/// Option of the kernel command line: seconds that a core may keep others waiting at a barrier, 0 for ever.
+const BARRIER_LIMIT: &str = "board.barrier=";
+/// The same without the option: 10 s, in QEMU, whose cores share a host's, 60 s.
+const BARRIER_LIMIT_S: [u64; 2] = [10, 60];
+
 /// Option of the kernel command line: prints what a report about a board should contain.
 const HARDWARE_LOG: &str = "board.log";
 
@@ -62,6 +70,8 @@ fn kernel_main(boot: &BootInfo) -> ! {
     let far_prefetch = has_option(&command_line, FAR_PREFETCH);
     info::raise_core_clock();
     let (cores, alive) = CorePool::start(boot::layout::N_CORES, info.emulated);
+    let limit_s = number(&command_line, BARRIER_LIMIT);
+    cores.set_barrier_limit(limit_s.unwrap_or(BARRIER_LIMIT_S[usize::from(info.emulated)]));
     board::init_interrupts();
     note_missing_cores(&mut log, &alive, cores.n_alive());
     if far_prefetch {
@@ -128,6 +138,12 @@ fn has_option(line: &str, option: &str) -> bool {
     line.split_ascii_whitespace().any(|word| word == option)
 }
 
+/// The number that follows `option` on the command line `line`, if there is one.
+fn number(line: &str, option: &str) -> Option<u64> {
+    let mut words = line.split_ascii_whitespace();
+    words.find_map(|word| word.strip_prefix(option)?.parse().ok())
+}
+
 /// Undoes on every core what the firmware's stub does to `CPUECTLR`, to be measured both ways.
 fn set_far_prefetch(log: &mut Serial, cores: &CorePool) {
     let refused = AtomicBool::new(false);
@@ -155,6 +171,14 @@ fn fail_on_request(line: &str, cores: &CorePool) {
                 // what a probe would survive and this does not: a read from where nothing is mapped
                 boot::cpu::read_null();
             }
+        });
+    }
+    if let Some(hanging) = number(line, FAIL_BY_HANG) {
+        cores.run(&|core| {
+            while core.id() as u64 == hanging {
+                boot::wait::for_event();
+            }
+            core.barrier();
         });
     }
 }

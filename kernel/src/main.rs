@@ -16,6 +16,8 @@ mod clock;
 #[cfg(target_os = "none")]
 mod core_pool;
 #[cfg(target_os = "none")]
+mod ending;
+#[cfg(target_os = "none")]
 mod firmware;
 #[cfg(target_os = "none")]
 mod heap;

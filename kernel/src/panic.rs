@@ -5,7 +5,6 @@
 
 use core::fmt::{self, Write};
 use core::panic::PanicInfo;
-use core::sync::atomic::{AtomicBool, Ordering};
 
 use boot::report::Report;
 use boot::{backtrace, cpu, layout, wait};
@@ -15,11 +14,11 @@ use drivers::rx_ring::RxRing;
 
 use crate::board;
 use crate::clock::Clock;
+use crate::ending::{self, Turn};
 
 /// How long the report stays before the board restarts by itself.
 const STAY_US: u64 = 10_000_000;
 
-static ENDING: AtomicBool = AtomicBool::new(false);
 static KEYS: RxRing = RxRing::new();
 
 /// A UART that nobody else knows of.
@@ -50,14 +49,20 @@ impl LastWords {
 
 /// Prints `what` and who called, waits for a key or some seconds, and restarts the board.
 ///
-/// The first core that gets here does it; any other one sleeps.
+/// The first core that gets here does it, and any other one stops: core 0 by an interrupt, the rest where they wait for
+/// each other or for work. A report that fails itself ends in a restart.
 pub fn end(what: fmt::Arguments<'_>, callers: impl Iterator<Item = u64>) -> ! {
     cpu::mask_all();
-    if ENDING.swap(true, Ordering::AcqRel) {
-        loop {
-            wait::for_event();
-        }
+    let core = layout::core_id();
+    match ending::begin(core) {
+        Turn::First => {}
+        Turn::Again => restart(),
+        Turn::Other => ending::stop(),
     }
+    if core != 0 {
+        board::interrupt_core_0();
+    }
+    wait::wake();
     let mut last = LastWords {
         uart: board::new_uart(),
         is_stuck: false,
