@@ -7,7 +7,7 @@ use core::fmt::{self, Write};
 use core::panic::PanicInfo;
 
 use boot::report::Report;
-use boot::{backtrace, cpu, layout, wait};
+use boot::{backtrace, cpu, layout, symbols, wait};
 use drivers::clock::Clock as _;
 use drivers::pl011::{self, Pl011};
 use drivers::rx_ring::RxRing;
@@ -47,6 +47,20 @@ impl LastWords {
     }
 }
 
+/// An address, and the place of another one if it is in the code.
+struct Named(u64, u64);
+
+impl fmt::Display for Named {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let Named(addr, within) = *self;
+        write!(f, "{addr:#x}")?;
+        match symbols::place_of(within) {
+            Some(place) => write!(f, " {place}"),
+            None => Ok(()),
+        }
+    }
+}
+
 /// Prints `what` and who called, waits for a key or some seconds, and restarts the board.
 ///
 /// The first core that gets here does it, and any other one stops: core 0 by an interrupt, the rest where they wait for
@@ -72,7 +86,8 @@ pub fn end(what: fmt::Arguments<'_>, callers: impl Iterator<Item = u64>) -> ! {
     // A UART that cannot be written to leaves nobody to tell.
     let _ = writeln!(last, "\n{what}");
     for addr in callers {
-        let _ = writeln!(last, "  called from {addr:#x}");
+        // The call is the instruction before, which may be its function's last.
+        let _ = writeln!(last, "  called from {}", Named(addr, addr.wrapping_sub(4)));
     }
     let _ = writeln!(
         last,
@@ -98,8 +113,9 @@ pub fn restart() -> ! {
 
 /// The end by an exception, on any core.
 pub fn exception(report: &Report<'_>) -> ! {
+    let elr = report.frame.elr;
     end(
-        format_args!("{report}"),
+        format_args!("{report}  at {}", Named(elr, elr)),
         backtrace::of_frame(report.frame.x[29]),
     )
 }
