@@ -6,6 +6,7 @@ use core::cell::UnsafeCell;
 use core::sync::atomic::{AtomicBool, AtomicU32, Ordering};
 
 use aarch64_cpu::asm::barrier;
+use boot::layout::N_CORES;
 use drivers::dma::Caches;
 use drivers::gic::{self, Gic};
 use drivers::gpio::Gpio;
@@ -183,9 +184,13 @@ pub fn wake_core(core: usize) {
     });
 }
 
-/// Has core 0 look at once whether the program has ended. For a core that ends it, and trusts no lock.
-pub fn interrupt_core_0() {
-    own_gic().wake(0);
+/// Has all cores but `core`, which calls, look whether the program has ended: core 0 at once, the others when they sleep
+/// without work. Trusts no lock.
+pub fn interrupt_others(core: usize) {
+    let mut gic = own_gic();
+    for other in (0..N_CORES).filter(|&other| other != core) {
+        gic.wake(other);
+    }
 }
 
 /// Received bytes arrive by interrupt from here on. Core 0, with vectors live.

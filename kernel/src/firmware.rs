@@ -84,6 +84,7 @@ fn kernel_main(boot: &BootInfo) -> ! {
         let _ = write!(log, "{}", info.details());
     }
     fail_on_request(&command_line, &cores);
+    hang_on_request(&command_line, &cores);
     let platform = Platform {
         cores,
         card: board::card_slot(),
@@ -173,6 +174,10 @@ fn fail_on_request(line: &str, cores: &CorePool) {
             }
         });
     }
+}
+
+/// One core stays in a step, the others wait for it.
+fn hang_on_request(line: &str, cores: &CorePool) {
     if let Some(hanging) = number(line, FAIL_BY_HANG) {
         cores.run(&|core| {
             while core.id() as u64 == hanging {

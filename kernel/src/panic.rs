@@ -73,9 +73,7 @@ pub fn end(what: fmt::Arguments<'_>, callers: impl Iterator<Item = u64>) -> ! {
         Turn::Again => restart(),
         Turn::Other => ending::stop(),
     }
-    if core != 0 {
-        board::interrupt_core_0();
-    }
+    board::interrupt_others(core);
     wait::wake();
     let mut last = LastWords {
         uart: board::new_uart(),
