@@ -5,7 +5,10 @@
 //! | `panic` | core 0, by a panic |
 //! | `exception` | the last core, by a read from where nothing is mapped |
 //! | `interrupts` | every interrupt, as where the firmware routes none to the cores |
+//! | `hang=2` | this core, in a step that the others wait for |
 //! | `core=1,3` | these cores stop before they say that they are alive |
+
+use boot::layout::N_CORES;
 
 /// The option; a command line may have it several times.
 const OPTION: &str = "board.fail=";
@@ -17,6 +20,8 @@ pub enum Failure {
     Panic,
     /// The last core takes an exception.
     Exception,
+    /// A core stays in a step.
+    Hang(usize),
     /// No interrupt arrives.
     Interrupts,
     /// Cores that never come up: bit N is core N.
@@ -34,6 +39,11 @@ impl Failure {
             None if word == "panic" => Some(Self::Panic),
             None if word == "exception" => Some(Self::Exception),
             None if word == "interrupts" => Some(Self::Interrupts),
+            Some(("hang", core)) => core
+                .parse()
+                .ok()
+                .filter(|&core| core < N_CORES)
+                .map(Self::Hang),
             Some(("core", list)) => secondary_cores(list).map(Self::Cores),
             _ => None,
         }
@@ -84,6 +94,7 @@ mod tests {
         assert_eq!(of("cores=2 board.log my.board.fail=panic"), []);
         assert_eq!(of("a board.fail=panic b"), [Ok(Failure::Panic)]);
         assert_eq!(of("board.fail=exception"), [Ok(Failure::Exception)]);
+        assert_eq!(of("board.fail=hang=0"), [Ok(Failure::Hang(0))]);
         assert_eq!(of("board.fail=core=2"), [Ok(Failure::Cores(0b100))]);
         assert_eq!(
             of("board.fail=core=3,1 board.fail=panic"),
@@ -100,7 +111,8 @@ mod tests {
     #[test]
     fn what_stands_for_nothing_is_said() {
         for word in [
-            "", "panics", "core", "core=", "core=0", "core=4", "core=1,", "core=1,0",
+            "", "panics", "hang", "hang=4", "hang=-1", "core", "core=", "core=0", "core=4",
+            "core=1,", "core=1,0",
         ] {
             let line = format!("board.fail={word}");
             assert_eq!(of(&line), [Err(Unknown(word))]);

@@ -38,6 +38,11 @@ const HIGHEST_MEMORY_FIRST: &str = "board.memory=above";
 /// The file by which the firmware knows to use the cores' interrupt controller.
 const DEVICE_TREE: &str = "bcm2711-rpi-4-b.dtb";
 
+/// Option of the kernel command line: seconds that a core may keep others waiting at a barrier, 0 for ever.
+const BARRIER_LIMIT: &str = "board.barrier=";
+/// The same without the option: 10 s, in QEMU, whose cores share a host's, 60 s.
+const BARRIER_LIMIT_S: [u64; 2] = [10, 60];
+
 /// Option of the kernel command line: prints what a report about a board should contain.
 const HARDWARE_LOG: &str = "board.log";
 
@@ -79,6 +84,8 @@ fn kernel_main(boot: &BootInfo) -> ! {
     info.interrupts = board::init_interrupts(failures::stop_interrupts(&command_line));
     note_interrupts(&mut log, info.interrupts);
     let (cores, alive) = CorePool::start(boot::layout::N_CORES, stopped, info.emulated);
+    let limit_s = number(&command_line, BARRIER_LIMIT);
+    cores.set_barrier_limit(limit_s.unwrap_or(BARRIER_LIMIT_S[usize::from(info.emulated)]));
     note_missing_cores(&mut log, &alive, cores.n_alive());
     if far_prefetch {
         set_far_prefetch(&mut log, &cores);
@@ -155,6 +162,12 @@ fn has_option(line: &str, option: &str) -> bool {
     line.split_ascii_whitespace().any(|word| word == option)
 }
 
+/// The number that follows `option` on the command line `line`, if there is one.
+fn number(line: &str, option: &str) -> Option<u64> {
+    let mut words = line.split_ascii_whitespace();
+    words.find_map(|word| word.strip_prefix(option)?.parse().ok())
+}
+
 /// Undoes on every core what the firmware's stub does to `CPUECTLR`, to be measured both ways.
 fn set_far_prefetch(log: &mut Serial, cores: &CorePool) {
     let refused = AtomicBool::new(false);
@@ -176,6 +189,7 @@ fn fail_on_request(log: &mut Serial, line: &str, cores: &CorePool) {
         match failure {
             Ok(Failure::Panic) => panic!("the command line asks for it"),
             Ok(Failure::Exception) => take_exception(cores),
+            Ok(Failure::Hang(core)) => hang(cores, core),
             // have failed before
             Ok(Failure::Interrupts | Failure::Cores(_)) => {}
             Err(unknown) => {
@@ -192,5 +206,15 @@ fn take_exception(cores: &CorePool) {
         if core.id() == last {
             boot::cpu::read_null();
         }
+    });
+}
+
+/// Core `hanging` stays in a step, the others wait for it.
+fn hang(cores: &CorePool, hanging: usize) {
+    cores.run(&|core| {
+        while core.id() == hanging {
+            boot::wait::for_event();
+        }
+        core.barrier();
     });
 }

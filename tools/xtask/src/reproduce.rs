@@ -1,7 +1,6 @@
 //! The same source gives the same kernel in every folder: builds it in a second one and compares.
 
-use crate::firmware::{Firmware, build_elf_in};
-use crate::raw_image::flatten;
+use crate::firmware::{Firmware, build_elf_in, flat};
 use crate::setup::rustc;
 use crate::voice::Voice;
 use crate::workspace::{output_dir, printed, root};
@@ -23,7 +22,7 @@ pub fn check(voice: Voice, firmware: &Firmware) -> Result<()> {
     let what = "Building the kernel a second time, in another folder";
     let (target, commit) = (elsewhere.join("target"), firmware.commit.as_deref());
     let elf = build_elf_in(&elsewhere, &target, voice, what, ["kernel"; 2], commit)?;
-    let second = flatten(&fs::read(&elf).with_context(|| format!("reading {}", elf.display()))?)?;
+    let second = flat(&fs::read(&elf).with_context(|| format!("reading {}", elf.display()))?)?;
     let [here, there] =
         [&firmware.image.bytes, &second.bytes].map(|bytes| format!("{:x}", Sha256::digest(bytes)));
     if here != there {
