@@ -4,7 +4,11 @@
 //! |---|---|
 //! | `panic` | core 0, by a panic |
 //! | `exception` | the last core, by a read from where nothing is mapped |
+//! | `interrupts` | every interrupt, as where the firmware routes none to the cores |
+//! | `hang=2` | this core, in a step that the others wait for |
 //! | `core=1,3` | these cores stop before they say that they are alive |
+
+use boot::layout::N_CORES;
 
 /// The option; a command line may have it several times.
 const OPTION: &str = "board.fail=";
@@ -16,6 +20,10 @@ pub enum Failure {
     Panic,
     /// The last core takes an exception.
     Exception,
+    /// A core stays in a step.
+    Hang(usize),
+    /// No interrupt arrives.
+    Interrupts,
     /// Cores that never come up: bit N is core N.
     Cores(u8),
 }
@@ -30,6 +38,12 @@ impl Failure {
         match word.split_once('=') {
             None if word == "panic" => Some(Self::Panic),
             None if word == "exception" => Some(Self::Exception),
+            None if word == "interrupts" => Some(Self::Interrupts),
+            Some(("hang", core)) => core
+                .parse()
+                .ok()
+                .filter(|&core| core < N_CORES)
+                .map(Self::Hang),
             Some(("core", list)) => secondary_cores(list).map(Self::Cores),
             _ => None,
         }
@@ -50,6 +64,11 @@ pub fn cores_that_stop(line: &str) -> u8 {
         Failure::Cores(cores) => all | cores,
         _ => all,
     })
+}
+
+/// Whether `line` lets no interrupt arrive.
+pub fn stop_interrupts(line: &str) -> bool {
+    of_command_line(line).any(|failure| failure == Ok(Failure::Interrupts))
 }
 
 /// Numbers of cores with commas between them; core 0 reads the command line and is none of them.
@@ -75,6 +94,7 @@ mod tests {
         assert_eq!(of("cores=2 board.log my.board.fail=panic"), []);
         assert_eq!(of("a board.fail=panic b"), [Ok(Failure::Panic)]);
         assert_eq!(of("board.fail=exception"), [Ok(Failure::Exception)]);
+        assert_eq!(of("board.fail=hang=0"), [Ok(Failure::Hang(0))]);
         assert_eq!(of("board.fail=core=2"), [Ok(Failure::Cores(0b100))]);
         assert_eq!(
             of("board.fail=core=3,1 board.fail=panic"),
@@ -83,9 +103,16 @@ mod tests {
     }
 
     #[test]
+    fn interrupts_are_stopped_by_their_word_alone() {
+        assert!(stop_interrupts("board.log board.fail=interrupts"));
+        assert!(!stop_interrupts("board.fail=core=1 board.fail=interrupt"));
+    }
+
+    #[test]
     fn what_stands_for_nothing_is_said() {
         for word in [
-            "", "panics", "core", "core=", "core=0", "core=4", "core=1,", "core=1,0",
+            "", "panics", "hang", "hang=4", "hang=-1", "core", "core=", "core=0", "core=4",
+            "core=1,", "core=1,0",
         ] {
             let line = format!("board.fail={word}");
             assert_eq!(of(&line), [Err(Unknown(word))]);

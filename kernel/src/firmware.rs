@@ -35,6 +35,14 @@ const FAR_PREFETCH: &str = "board.prefetch=far";
 /// Option of the kernel command line: models lie where a DMA controller of the older stepping does not reach.
 const HIGHEST_MEMORY_FIRST: &str = "board.memory=above";
 
+/// The file by which the firmware knows to use the cores' interrupt controller.
+const DEVICE_TREE: &str = "bcm2711-rpi-4-b.dtb";
+
+/// Option of the kernel command line: seconds that a core may keep others waiting at a barrier, 0 for ever.
+const BARRIER_LIMIT: &str = "board.barrier=";
+/// The same without the option: 10 s, in QEMU, whose cores share a host's, 60 s.
+const BARRIER_LIMIT_S: [u64; 2] = [10, 60];
+
 /// Option of the kernel command line: prints what a report about a board should contain.
 const HARDWARE_LOG: &str = "board.log";
 
@@ -73,8 +81,11 @@ fn kernel_main(boot: &BootInfo) -> ! {
     let far_prefetch = has_option(&command_line, FAR_PREFETCH);
     info::raise_core_clock();
     let stopped = failures::cores_that_stop(&command_line);
+    info.interrupts = board::init_interrupts(failures::stop_interrupts(&command_line));
+    note_interrupts(&mut log, info.interrupts);
     let (cores, alive) = CorePool::start(boot::layout::N_CORES, stopped, info.emulated);
-    board::init_interrupts();
+    let limit_s = number(&command_line, BARRIER_LIMIT);
+    cores.set_barrier_limit(limit_s.unwrap_or(BARRIER_LIMIT_S[usize::from(info.emulated)]));
     note_missing_cores(&mut log, &alive, cores.n_alive());
     if far_prefetch {
         set_far_prefetch(&mut log, &cores);
@@ -117,6 +128,17 @@ fn note_hand_over(log: &mut Serial, boot: &BootInfo) {
     }
 }
 
+/// Says once that no interrupt arrives.
+fn note_interrupts(log: &mut Serial, arrive: bool) {
+    if !arrive {
+        let _ = writeln!(
+            log,
+            "no interrupts arrive: keys are polled, and a long paste may lose bytes; put {DEVICE_TREE} on the \
+             card, and enable_gic=1 into config.txt"
+        );
+    }
+}
+
 /// Says once which cores are missing.
 fn note_missing_cores(log: &mut Serial, alive: &[bool], n_alive: usize) {
     let missing = || (0..alive.len()).filter(|&core| !alive[core]);
@@ -140,6 +162,12 @@ fn has_option(line: &str, option: &str) -> bool {
     line.split_ascii_whitespace().any(|word| word == option)
 }
 
+/// The number that follows `option` on the command line `line`, if there is one.
+fn number(line: &str, option: &str) -> Option<u64> {
+    let mut words = line.split_ascii_whitespace();
+    words.find_map(|word| word.strip_prefix(option)?.parse().ok())
+}
+
 /// Undoes on every core what the firmware's stub does to `CPUECTLR`, to be measured both ways.
 fn set_far_prefetch(log: &mut Serial, cores: &CorePool) {
     let refused = AtomicBool::new(false);
@@ -161,8 +189,9 @@ fn fail_on_request(log: &mut Serial, line: &str, cores: &CorePool) {
         match failure {
             Ok(Failure::Panic) => panic!("the command line asks for it"),
             Ok(Failure::Exception) => take_exception(cores),
-            // before they were counted
-            Ok(Failure::Cores(_)) => {}
+            Ok(Failure::Hang(core)) => hang(cores, core),
+            // have failed before
+            Ok(Failure::Interrupts | Failure::Cores(_)) => {}
             Err(unknown) => {
                 let _ = writeln!(log, "{unknown}");
             }
@@ -177,5 +206,15 @@ fn take_exception(cores: &CorePool) {
         if core.id() == last {
             boot::cpu::read_null();
         }
+    });
+}
+
+/// Core `hanging` stays in a step, the others wait for it.
+fn hang(cores: &CorePool, hanging: usize) {
+    cores.run(&|core| {
+        while core.id() == hanging {
+            boot::wait::for_event();
+        }
+        core.barrier();
     });
 }

@@ -15,6 +15,8 @@ mod card;
 mod clock;
 #[cfg(target_os = "none")]
 mod core_pool;
+#[cfg(target_os = "none")]
+mod ending;
 #[cfg(any(target_os = "none", test))]
 mod failures;
 #[cfg(target_os = "none")]

@@ -1,4 +1,6 @@
 //! The console as bytes: written by polling, read from the ring that the interrupt fills.
+//!
+//! Where no interrupt arrives, whoever reads the ring fills it first.
 
 use core::fmt::{self, Write as _};
 use core::sync::atomic::{AtomicBool, Ordering};
@@ -10,6 +12,7 @@ use drivers::rx_ring::{LineErrors, RxRing};
 use spin::Mutex;
 
 use crate::clock::Clock;
+use crate::ending;
 
 static UART: Mutex<Option<Pl011>> = Mutex::new(None);
 static RECEIVED: RxRing = RxRing::new();
@@ -17,6 +20,23 @@ static RECEIVED: RxRing = RxRing::new();
 static IS_STUCK: AtomicBool = AtomicBool::new(false);
 
 static LINE_START: LineStart = LineStart::new();
+
+/// Whether no interrupt fills the ring.
+static IS_POLLED: AtomicBool = AtomicBool::new(false);
+
+/// From here on the UART is looked at whenever the console is.
+pub fn poll() {
+    IS_POLLED.store(true, Ordering::Relaxed);
+}
+
+/// Does the interrupt handler's part where it never runs; whether it did.
+fn receive_if_polled() -> bool {
+    let is_polled = IS_POLLED.load(Ordering::Relaxed);
+    if is_polled {
+        receive();
+    }
+    is_polled
+}
 
 /// Gives the UART to the console.
 pub fn install(uart: Pl011) {
@@ -38,9 +58,11 @@ pub fn receive() {
 pub struct Serial;
 
 impl Serial {
-    /// Sends `bytes` and returns when the last is in the FIFO; drops what a stuck UART does not take.
+    /// Sends `bytes` and returns when the last is in the FIFO; drops what a stuck UART does not take. Nothing is sent, and
+    /// the core stops, once another one reports the end.
     pub fn write(self, bytes: &[u8]) {
         LINE_START.sent(bytes);
+        ending::stop_if_begun();
         for &byte in bytes {
             // Masked for one byte at a time only: received bytes must not wait for sent ones.
             let mut try_write = |byte| with_uart(|uart| uart.try_write(byte)) != Some(false);
@@ -59,11 +81,18 @@ impl Serial {
 
     /// The oldest received byte, if there is one.
     pub fn try_read(self) -> Option<u8> {
+        receive_if_polled();
         RECEIVED.pop()
     }
 
     /// Sleeps until something has been received.
     pub fn wait(self) {
+        while receive_if_polled() {
+            if !RECEIVED.is_empty() {
+                return;
+            }
+            wait::relax();
+        }
         loop {
             // Masked between look and sleep: `wfi` wakes for a masked interrupt too, so that none
             // can slip in between and be slept over.
@@ -87,6 +116,7 @@ impl Serial {
 
     /// Whether Ctrl-C has been received since the flag was last cleared.
     pub fn is_interrupted(self) -> bool {
+        receive_if_polled();
         RECEIVED.is_interrupted()
     }
 

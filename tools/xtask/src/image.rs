@@ -211,6 +211,7 @@ mod tests {
                 bytes: vec![1, 2, 3],
                 memory_end: 0,
                 sizes: Sizes::default(),
+                symbols_bytes: None,
             },
             commit: None,
         };
