@@ -1,6 +1,7 @@
 //! A controller with the board's part, and an initialised card on it.
 
 use alloc::vec::Vec;
+
 use drivers::dma::Caches;
 use drivers::mmio::Mmio;
 use drivers::property::ClockId;
