@@ -7,6 +7,7 @@ use core::sync::atomic::{AtomicBool, AtomicU32, Ordering};
 
 use aarch64_cpu::asm::barrier;
 use boot::layout::N_CORES;
+use drivers::clock::Clock as _;
 use drivers::dma::Caches;
 use drivers::gic::{self, Gic};
 use drivers::gpio::Gpio;
@@ -46,6 +47,10 @@ static MAILBOX: Once<Mutex<BoardMailbox>> = Once::new();
 static GIC: Mutex<Option<Gic>> = Mutex::new(None);
 /// Interrupts that core 0 has taken.
 static IRQS: AtomicU32 = AtomicU32::new(0);
+/// Whether the interrupt that core 0 sent to itself has arrived.
+static ARRIVED: AtomicBool = AtomicBool::new(false);
+/// Longest that an interrupt of the core's own may take.
+const ARRIVAL_LIMIT_US: u64 = 1000;
 
 /// Cache maintenance for drivers.
 #[derive(Clone, Copy, Debug)]
@@ -193,15 +198,28 @@ pub fn interrupt_others(core: usize) {
     }
 }
 
-/// Received bytes arrive by interrupt from here on. Core 0, with vectors live.
-pub fn init_interrupts() {
+/// Received bytes arrive by interrupt from here on; whether interrupts do arrive. Core 0, with vectors live.
+///
+/// Without a device tree the firmware may leave them on its legacy controller. The core sends one to itself:
+/// if it does not come, nor will those of the UART, and the console has to look for its bytes.
+/// `fail`: none arrive, to show what that looks like.
+pub fn init_interrupts(fail: bool) -> bool {
     let mut gic = own_gic();
     gic.init();
     gic.enable(gic::WAKE);
     gic.enable(gic::UART);
+    if fail {
+        gic.disconnect();
+    }
     *GIC.lock() = Some(gic);
     serial::with_uart(Pl011::enable_rx_interrupts);
     boot::cpu::enable_irqs();
+    boot::cpu::without_irqs(|| GIC.lock().as_mut().map(Gic::wake_self));
+    let arrive = Clock.wait_until(ARRIVAL_LIMIT_US, &mut || ARRIVED.load(Ordering::Relaxed));
+    if !arrive {
+        serial::poll();
+    }
+    arrive
 }
 
 /// The interrupt handler of core 0.
@@ -219,6 +237,7 @@ pub fn handle_interrupt() {
         );
         match taken.id() {
             gic::UART => serial::receive(),
+            gic::WAKE => ARRIVED.store(true, Ordering::Relaxed),
             unexpected => gic.disable(unexpected),
         }
         // The device has lowered its line before the controller looks at it again.

@@ -68,14 +68,14 @@ impl CorePool {
     /// with a mark for each.
     ///
     /// A team needs consecutive numbers: a core that is missing costs those behind it as well.
-    /// `may_doze`: idle workers sleep in `wfi`.
+    /// `stopped`: bit N for a core N that is to stop before it is alive. `may_doze`: idle workers sleep in `wfi`.
     ///
     /// # Panics
     /// When called twice.
-    pub fn start(wanted: usize, may_doze: bool) -> (CorePool, [bool; N_CORES]) {
+    pub fn start(wanted: usize, stopped: u8, may_doze: bool) -> (CorePool, [bool; N_CORES]) {
         pmu::start();
         POOL.may_doze.store(may_doze, Ordering::Relaxed);
-        let alive = cores::start(1..wanted.clamp(1, N_CORES));
+        let alive = cores::start(1..wanted.clamp(1, N_CORES), stopped);
         let n_alive = alive.iter().take_while(|&&alive| alive).count();
         POOL.n_cores.store(n_alive, Ordering::Relaxed);
         (CorePool { n_alive }, alive)

@@ -11,6 +11,7 @@ use drivers::property::{ClockId, Throttled};
 
 use crate::board;
 use crate::clock::Clock;
+use crate::memory;
 use drivers::clock::Clock as _;
 
 /// The time over which the core clock is measured.
@@ -33,6 +34,8 @@ pub struct BoardInfo {
     pub counter_hz: u64,
     /// Exception level that the firmware handed over in.
     pub entry_level: u8,
+    /// Whether an interrupt that core 0 sent to itself has arrived.
+    pub interrupts: bool,
     /// What the device tree says about memory, if there is one.
     pub tree: Option<MemoryNodes>,
 }
@@ -56,6 +59,7 @@ impl BoardInfo {
             midr: cpu::midr(),
             counter_hz,
             entry_level: boot.entry_level,
+            interrupts: false,
             tree: None,
         }
     }
@@ -88,7 +92,9 @@ impl fmt::Display for Details<'_> {
         let (hz, level) = (info.counter_hz, info.entry_level);
         writeln!(f, "entry      EL{level}, counter {hz} Hz")?;
         writeln!(f, "emulated   {}", info.emulated)?;
+        writeln!(f, "interrupts {}", info.interrupts)?;
         writeln!(f, "RAM        {}", info.ram)?;
+        writeln!(f, "arena      {}", memory::Arena)?;
         match &info.tree {
             Some(tree) => {
                 writeln!(f, "tree RAM   {}", tree.ram)?;

@@ -1,4 +1,6 @@
 //! The console as bytes: written by polling, read from the ring that the interrupt fills.
+//!
+//! Where no interrupt arrives, whoever reads the ring fills it first.
 
 use core::fmt;
 use core::sync::atomic::{AtomicBool, Ordering};
@@ -15,6 +17,23 @@ static UART: Mutex<Option<Pl011>> = Mutex::new(None);
 static RECEIVED: RxRing = RxRing::new();
 /// Whether the transmitter has taken nothing for too long: bytes are dropped until it does.
 static IS_STUCK: AtomicBool = AtomicBool::new(false);
+
+/// Whether no interrupt fills the ring.
+static IS_POLLED: AtomicBool = AtomicBool::new(false);
+
+/// From here on the UART is looked at whenever the console is.
+pub fn poll() {
+    IS_POLLED.store(true, Ordering::Relaxed);
+}
+
+/// Does the interrupt handler's part where it never runs; whether it did.
+fn receive_if_polled() -> bool {
+    let is_polled = IS_POLLED.load(Ordering::Relaxed);
+    if is_polled {
+        receive();
+    }
+    is_polled
+}
 
 /// Gives the UART to the console.
 pub fn install(uart: Pl011) {
@@ -51,11 +70,18 @@ impl Serial {
 
     /// The oldest received byte, if there is one.
     pub fn try_read(self) -> Option<u8> {
+        receive_if_polled();
         RECEIVED.pop()
     }
 
     /// Sleeps until something has been received.
     pub fn wait(self) {
+        while receive_if_polled() {
+            if !RECEIVED.is_empty() {
+                return;
+            }
+            wait::relax();
+        }
         loop {
             // Masked between look and sleep: `wfi` wakes for a masked interrupt too, so that none
             // can slip in between and be slept over.
@@ -79,6 +105,7 @@ impl Serial {
 
     /// Whether Ctrl-C has been received since the flag was last cleared.
     pub fn is_interrupted(self) -> bool {
+        receive_if_polled();
         RECEIVED.is_interrupted()
     }
 

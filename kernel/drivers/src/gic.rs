@@ -136,6 +136,17 @@ impl Gic {
         self.distributor.sgir.set(1 << (16 + core) | WAKE);
     }
 
+    /// Sends [`WAKE`] to the core that calls: to see whether interrupts arrive at all.
+    pub fn wake_self(&mut self) {
+        // target list filter 0b10 in 25:24: the requesting core only
+        self.distributor.sgir.set(0b10 << 24 | WAKE);
+    }
+
+    /// Takes this core's interface off the controller again: nothing arrives any more.
+    pub fn disconnect(&mut self) {
+        self.cpu.ctlr.set(0);
+    }
+
     /// Lets interrupt `id` through to core 0.
     pub fn enable(&mut self, id: u32) {
         self.distributor.isenabler[id as usize / 32].set(1 << (id % 32));
@@ -186,6 +197,10 @@ mod tests {
         assert_eq!(distributor_words.get(0x110), 1 << 25, "GICD_ISENABLER4");
         gic.disable(UART);
         assert_eq!(distributor_words.get(0x190), 1 << 25, "GICD_ICENABLER4");
+        gic.wake_self();
+        assert_eq!(distributor_words.get(0xf00), 0x0200_0000, "GICD_SGIR");
+        gic.disconnect();
+        assert_eq!(cpu_words.get(0x00), 0, "GICC_CTLR");
     }
 
     #[test]

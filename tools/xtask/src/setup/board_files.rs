@@ -12,13 +12,12 @@ use std::fs;
 use std::path::{Path, PathBuf};
 
 /// Files that must be there, and what for.
-const NEEDED: [&str; 2] = ["start4.elf", "fixup4.dat"];
+///
+/// Without the device tree the firmware may leave interrupts on its legacy controller (docs/hardware.md BOOT-9).
+const NEEDED: [&str; 3] = ["start4.elf", "fixup4.dat", DEVICE_TREE];
+const DEVICE_TREE: &str = "bcm2711-rpi-4-b.dtb";
 /// Files that are taken along when they are there. The kernel comes right without them.
-const WELCOME: [&str; 3] = [
-    "bcm2711-rpi-4-b.dtb",
-    "overlays/disable-bt.dtbo",
-    "LICENCE.broadcom",
-];
+const WELCOME: [&str; 2] = ["overlays/disable-bt.dtbo", "LICENCE.broadcom"];
 
 /// A release of 2026-04 or later: older ones do not start boards with the memory chips of 2025.
 const OLDEST: &str = "1.20260408";
@@ -53,7 +52,7 @@ pub fn in_folder(dir: &Path) -> Result<Vec<CardFile>> {
 /// They cannot be had from here; the message says what to do.
 pub fn ensure(voice: Voice) -> Result<Vec<CardFile>> {
     let dir = output_dir().join("board-files");
-    if in_folder(&dir).is_err() || !dir.join(WELCOME[0]).is_file() {
+    if in_folder(&dir).is_err() {
         download(voice, &dir).context(
             "the Raspberry Pi's own firmware files are missing: \
              name a folder that has them with --board-files DIR, or leave them out with --no-board-files",
@@ -72,7 +71,7 @@ fn download(voice: Voice, dir: &Path) -> Result<()> {
         (boot.join(NEEDED[0]), NEEDED[0]),
         (boot.join(NEEDED[1]), NEEDED[1]),
         (licence, "LICENCE.broadcom"),
-        (unpack_device_tree(voice, &debian)?, WELCOME[0]),
+        (unpack_device_tree(voice, &debian)?, DEVICE_TREE),
     ] {
         fs::copy(&from, dir.join(name)).with_context(|| format!("copying {}", from.display()))?;
     }
@@ -111,8 +110,7 @@ fn unpack_device_tree(voice: Voice, debian: &Debian) -> Result<PathBuf> {
     apt.unpack(voice, &package, &version, &into)?;
     let release = package.trim_start_matches("linux-image-");
     Ok(into.join(format!(
-        "usr/lib/linux-image-{release}/broadcom/{}",
-        WELCOME[0]
+        "usr/lib/linux-image-{release}/broadcom/{DEVICE_TREE}"
     )))
 }
 
@@ -147,6 +145,9 @@ mod tests {
                 .contains("fixup4.dat")
         );
         fs::write(dir.join("fixup4.dat"), "f").unwrap();
+        let error = in_folder(&dir).unwrap_err().to_string();
+        assert!(error.contains("no bcm2711-rpi-4-b.dtb"), "{error}");
+        fs::write(dir.join(DEVICE_TREE), "d").unwrap();
         fs::write(dir.join("overlays/disable-bt.dtbo"), "o").unwrap();
         fs::write(dir.join("bootcode.bin"), "not for this board").unwrap();
         let names: Vec<_> = in_folder(&dir)
@@ -156,7 +157,12 @@ mod tests {
             .collect();
         assert_eq!(
             names,
-            ["start4.elf", "fixup4.dat", "overlays/disable-bt.dtbo"]
+            [
+                "start4.elf",
+                "fixup4.dat",
+                DEVICE_TREE,
+                "overlays/disable-bt.dtbo"
+            ]
         );
     }
 
