@@ -26,6 +26,9 @@ pub use record::{Action, Bench, Check, CheckKind, Kernels, Membw, Phase, Ppl, Sa
 pub struct Answer<I, E> {
     /// The request's [`Id`].
     pub id: I,
+    /// Which event of the answer, from 0: where the request's line had a checksum.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub n: Option<u32>,
     /// The [`Event`].
     #[serde(flatten)]
     pub event: E,
