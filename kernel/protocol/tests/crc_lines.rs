@@ -1,5 +1,6 @@
 //! Lines with checksums: what is written is read, and what a bad wire makes of them is never taken for another line.
 
+use link::bad_wire::BadWire;
 use ops::crc32c::extend;
 use proptest::prelude::*;
 use protocol::crc_line::{self, BadCrc, Checked, LineCheck};
@@ -16,52 +17,13 @@ fn with_crc(text: &str) -> String {
     format!("{text} #{:08x}", extend(0, text.as_bytes()))
 }
 
-/// The numbers of G. Marsaglia, "Xorshift RNGs", J. Stat. Softw. 8(14), 2003.
-struct Xorshift(u64);
-
-impl Xorshift {
-    fn next(&mut self) -> u64 {
-        self.0 ^= self.0 << 13;
-        self.0 ^= self.0 >> 7;
-        self.0 ^= self.0 << 17;
-        self.0
-    }
-
-    fn below(&mut self, n: u64) -> u64 {
-        self.next() % n
-    }
-}
-
-/// What arrives of `sent`: bytes are dropped, doubled, changed, and late by up to 8 others.
-fn arriving(sent: &[u8], random: &mut Xorshift) -> Vec<u8> {
-    let mut late: Vec<(usize, u8)> = Vec::new();
-    let mut arrived = Vec::new();
-    for (at, &byte) in sent.iter().enumerate() {
-        late.extract_if(.., |(due, _)| *due <= at)
-            .for_each(|(_, byte)| arrived.push(byte));
-        let fault = match random.below(BYTES_PER_FAULT) {
-            0 => random.below(4),
-            _ => 4,
-        };
-        match fault {
-            0 => {}
-            1 => arrived.extend([byte, byte]),
-            2 => arrived.push(byte ^ (1 << random.below(8))),
-            3 => late.push((at + 1 + random.below(8) as usize, byte)),
-            _ => arrived.push(byte),
-        }
-    }
-    arrived.extend(late.into_iter().map(|(_, byte)| byte));
-    arrived
-}
-
 /// A request that tells its number twice: nothing damaged agrees with itself.
-fn request(n: usize, random: &mut Xorshift) -> Request {
+fn request(n: usize, random: &mut BadWire) -> Request {
     Request {
         id: Id::Number(n as i64),
         op: match n % 2 {
             0 => Op::Tokenize(Tokenize {
-                text: format!("{n} \u{e9}{:x}", random.next()),
+                text: format!("{n} \u{e9}{:x}", random.below(1 << 40)),
                 special: false,
             }),
             _ => Op::Complete(
@@ -81,12 +43,12 @@ fn request(n: usize, random: &mut Xorshift) -> Request {
 
 #[test]
 fn a_bad_wire_never_makes_another_request_of_a_line() {
-    let mut random = Xorshift(0x9E37_79B9_7F4A_7C15);
+    let mut wire = BadWire::new(1, BYTES_PER_FAULT);
     let mut check = LineCheck::new(extend);
     check
         .take(with_crc(r#"{"op":"info"}"#).as_bytes())
         .expect("the first line is whole");
-    let sent: Vec<Request> = (0..N_LINES).map(|n| request(n, &mut random)).collect();
+    let sent: Vec<Request> = (0..N_LINES).map(|n| request(n, &mut wire)).collect();
     let mut stream = Vec::new();
     for request in &sent {
         let text = serde_json::to_string(request).expect("JSON");
@@ -94,7 +56,9 @@ fn a_bad_wire_never_makes_another_request_of_a_line() {
         stream.push(b'\n');
     }
     let (mut n_taken, mut n_refused) = (0, 0);
-    for line in arriving(&stream, &mut random).split(|&byte| byte == b'\n') {
+    let mut arrived = Vec::new();
+    wire.carry(&stream, &mut arrived);
+    for line in arrived.split(|&byte| byte == b'\n') {
         let Ok(Checked { text, has_crc }) = check.take(line) else {
             n_refused += 1;
             continue;
@@ -113,11 +77,13 @@ fn a_bad_wire_never_makes_another_request_of_a_line() {
 
 #[test]
 fn without_checksums_a_bad_wire_gives_errors_and_no_panic() {
-    let mut random = Xorshift(7);
+    let mut wire = BadWire::new(2, BYTES_PER_FAULT);
     let mut n_read = 0;
     for n in 0..N_LINES {
-        let line = serde_json::to_vec(&request(n, &mut random)).expect("JSON");
-        for line in arriving(&line, &mut random).split(|&byte| byte == b'\n') {
+        let line = serde_json::to_vec(&request(n, &mut wire)).expect("JSON");
+        let mut arrived = Vec::new();
+        wire.carry(&line, &mut arrived);
+        for line in arrived.split(|&byte| byte == b'\n') {
             let line = LineCheck::new(extend).take(line).map(|line| line.text);
             n_read += usize::from(line.is_ok_and(|line| Request::parse(line).is_ok()));
         }

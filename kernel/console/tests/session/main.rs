@@ -1,6 +1,7 @@
 //! Whole sessions on the host: tiny models, a scripted person or program.
 
 mod bench_board;
+mod checksums;
 mod kernels;
 mod perplexity;
 mod refusals;
