@@ -57,6 +57,18 @@ impl Uart {
         Ok(new)
     }
 
+    /// As [`Uart::read`], as much as `buf` takes; how many bytes.
+    pub(crate) fn read_into(&mut self, buf: &mut [u8], deadline: Instant) -> Result<usize, Stop> {
+        if self.consumed == self.heard.len() {
+            self.receive(deadline)?;
+        }
+        let new = &self.heard[self.consumed..];
+        let n = new.len().min(buf.len());
+        buf[..n].copy_from_slice(&new[..n]);
+        self.consumed += n;
+        Ok(n)
+    }
+
     /// Consumes up to and including the first of `patterns` to appear; which one, and the text with it.
     pub(crate) fn expect_any(
         &mut self,
@@ -136,6 +148,19 @@ mod tests {
         );
         assert_eq!(uart.expect_any(&["> "], soon()), Err(Stop::Closed));
         assert_eq!(uart.heard(), b"boot\r\n> hello\r\n> ");
+    }
+
+    #[test]
+    fn a_small_buffer_gets_all_in_pieces() {
+        let mut uart = Uart::listen(Cursor::new(b"abcde".to_vec()));
+        let (mut buf, mut read) = ([0; 2], Vec::new());
+        let end = loop {
+            match uart.read_into(&mut buf, soon()) {
+                Ok(n) => read.extend_from_slice(&buf[..n]),
+                Err(stop) => break stop,
+            }
+        };
+        assert_eq!((read.as_slice(), end), (&b"abcde"[..], Stop::Closed));
     }
 
     #[test]
