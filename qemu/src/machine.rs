@@ -244,7 +244,8 @@ impl Qemu {
         }
     }
 
-    /// As [`Qemu::read`], into `buf`; how many bytes came.
+    /// As [`Qemu::read`], into `buf`, and not beyond the end of a line, so that what comes after it can still be
+    /// expected; how many bytes came.
     ///
     /// # Errors
     /// [`Error::Ended`].

@@ -4,6 +4,7 @@
 //! |---|---|
 //! | [`transport`] | what carries bytes: something that reads, writes and can be opened again |
 //! | [`serial`], [`emulator`] | a serial port, or a QEMU |
+//! | `pty` | a pseudo-terminal (Unix) |
 //! | [`lines`] | bytes to the lines of a program |
 //! | [`client`] | [`Link`]: requests out, liveness, opening again |
 //! | [`answer`] | [`Answer`]: the events of one request, each once and in order, whatever the wire does |
@@ -38,6 +39,8 @@ pub mod client;
 pub mod emulator;
 pub mod error;
 pub mod lines;
+#[cfg(unix)]
+pub mod pty;
 pub mod repeat;
 pub mod serial;
 pub mod transport;
