@@ -215,10 +215,6 @@ impl<'l, T: Transport> Answer<'l, T> {
     fn own(&mut self, n: Option<u32>, event: Event<'static>) -> Result<io::Result<()>, Error> {
         let is_end = matches!(event, Event::Done(_) | Event::Error(_));
         let n = n.unwrap_or(self.next_n);
-        if n < self.next_n {
-            // it came twice
-            return Ok(Ok(()));
-        }
         // What the caller has may be lost.
         let is_gap = n > self.next_n.max(self.wanted_n);
         self.is_damaged |= is_gap && self.repeat != Repeat::Load;

@@ -206,9 +206,9 @@ fn a_load_is_asked_again_if_its_result_was_lost() {
     }
 }
 
-#[test]
-fn a_line_that_was_gone_is_opened_again() {
-    let op = complete("One day".to_owned(), 60);
+/// An answer during which `disturb` happens, and one without it.
+fn disturbed(disturb: impl Fn(&Host)) {
+    let op = complete("One day".to_owned(), 600);
     let expected = answer(&mut linked(1, 0), op.clone());
     let mut link = linked(1, 0);
     let mut answer = link.ask(op).expect("it is sent");
@@ -220,10 +220,20 @@ fn a_line_that_was_gone_is_opened_again() {
             Step::Done(done) => break done.finish_reason,
         }
         if events.len() == 20 {
-            answer.link().transport().unplug(3);
+            disturb(answer.link().transport());
         }
     };
     assert_eq!((events, finish), expected);
+}
+
+#[test]
+fn a_line_that_was_gone_is_opened_again() {
+    disturbed(|host| host.unplug(3));
+}
+
+#[test]
+fn a_byte_that_became_ctrl_c_ends_no_answer() {
+    disturbed(|host| host.inject(0x03));
 }
 
 #[test]
