@@ -134,7 +134,7 @@ fn a_lost_end_and_a_lost_request_are_asked_again() {
         answer(&mut link, op.clone());
         link.transport().n_bytes().1 - before
     };
-    link.transport().cut_to_host(answer_bytes - 100, 95);
+    link.transport().cut_to_host(answer_bytes - 350, 250);
     assert_eq!(answer(&mut link, op), expected);
 }
 
@@ -256,6 +256,29 @@ fn an_answer_can_be_stopped_and_the_link_goes_on() {
         assert_eq!(done.finish_reason, Some(Finish::Abort));
         let events = self::answer(&mut link, Op::Info(Info {})).0;
         assert!(matches!(events[..], [Event::Info(_)]), "{events:?}");
+    }
+}
+
+#[test]
+fn a_stop_that_comes_too_late_is_an_end_too() {
+    let op = complete("One day".to_owned(), 9);
+    let mut link = linked(1, 0);
+    link.connect().expect("it answers");
+    let before = link.transport().n_bytes().1;
+    answer(&mut link, op.clone());
+    let n_bytes = link.transport().n_bytes().1 - before;
+    // the end is lost
+    link.transport().cut_to_host(n_bytes - 350, 250);
+    let mut answer = link.ask(op).expect("it is sent");
+    for _ in 0..9 {
+        let step = answer.next(Duration::from_secs(5)).expect("an answer");
+        assert!(matches!(step, Step::Event(_)), "{step:?}");
+    }
+    std::thread::sleep(Duration::from_millis(50));
+    answer.stop().expect("it is sent");
+    match answer.next(Duration::from_secs(5)).expect("an answer") {
+        Step::Done(done) => assert_eq!(done.finish_reason, Some(Finish::Abort)),
+        step => panic!("{step:?}"),
     }
 }
 
