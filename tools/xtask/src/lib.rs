@@ -18,6 +18,7 @@
 //! * [`voice`]: xtask's own words, on stderr
 //!
 //! Checks and figures:
+//! * [`python`]: the tests of the client in Python, against QEMU
 //! * [`ci`], [`test`](mod@test): everything that must hold; all tests
 //! * [`audit`]: the kernel's parts, its `unsafe`, circles between files
 //! * [`parity`]: comparison with transformers
@@ -39,6 +40,7 @@ pub mod marked;
 pub mod mca;
 pub mod pages;
 pub mod parity;
+pub mod python;
 pub mod raw_image;
 pub mod release_manifest;
 pub mod reproduce;
