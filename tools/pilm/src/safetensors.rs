@@ -8,6 +8,7 @@
 use std::collections::BTreeMap;
 use std::fs::{self, File};
 use std::io::{self, Read, Seek, SeekFrom};
+use std::ops::Range;
 use std::path::Path;
 
 use half::{bf16, f16};
@@ -196,19 +197,19 @@ impl Checkpoint {
         self.entries.get(name)
     }
 
-    /// Rows `first..first + n` of `name` as f32.
+    /// Some rows of `name` as f32.
     ///
     /// # Errors
     /// [`Error`] when the file cannot be read.
     ///
     /// # Panics
     /// When there is no such tensor.
-    pub fn rows(&mut self, name: &str, first: u64, n: u64) -> Result<Vec<f32>, Error> {
+    pub fn rows(&mut self, name: &str, rows: Range<u64>) -> Result<Vec<f32>, Error> {
         let entry = &self.entries[name];
         let row_bytes = entry.cols() * entry.dtype.len_bytes();
-        let mut bytes = vec![0; (n * row_bytes) as usize];
+        let mut bytes = vec![0; ((rows.end - rows.start) * row_bytes) as usize];
         let file = &mut self.files[entry.file];
-        file.seek(SeekFrom::Start(entry.start + first * row_bytes))
+        file.seek(SeekFrom::Start(entry.start + rows.start * row_bytes))
             .and_then(|_| file.read_exact(&mut bytes))
             .map_err(|e| Error {
                 file: format!("tensor {name}"),

@@ -8,6 +8,8 @@
 
 use std::collections::{BTreeMap, BTreeSet, VecDeque};
 
+use llm::tokenizer::TokenKind;
+
 /// The text that the merges are learned from.
 const CORPUS: &str = include_str!("corpus.txt");
 
@@ -22,13 +24,6 @@ const SENTENCE_PIECE_CONTROL: [&str; 3] = ["<unk>", "<s>", "</s>"];
 
 /// What stands for a space in SentencePiece token texts.
 const SPACE: &str = "▁";
-
-/// Token types of GGUF.
-const NORMAL: i32 = 1;
-const UNKNOWN: i32 = 2;
-const CONTROL_TYPE: i32 = 3;
-const USER_DEFINED: i32 = 4;
-const BYTE: i32 = 6;
 
 /// Which kind of vocabulary, and where its control tokens sit.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -48,8 +43,8 @@ pub enum VocabularyKind {
 pub struct Vocabulary {
     /// Token texts by id.
     pub tokens: Vec<String>,
-    /// GGUF token types by id.
-    pub types: Vec<i32>,
+    /// Their types by id.
+    pub types: Vec<TokenKind>,
     /// Byte-level BPE: two token texts with a space between, most frequent first.
     pub merges: Vec<String>,
     /// SentencePiece: how early a token's pieces are joined, by id; greater is earlier.
@@ -76,7 +71,7 @@ impl Vocabulary {
             VocabularyKind::Thinking => {
                 let mut all = Vocabulary::byte_level(size - THINKING.len(), false);
                 all.tokens.extend(THINKING.map(String::from));
-                all.types.extend([USER_DEFINED; THINKING.len()]);
+                all.types.extend([TokenKind::UserDefined; THINKING.len()]);
                 all
             }
             VocabularyKind::SentencePiece => Vocabulary::sentence_piece(size),
@@ -93,8 +88,8 @@ impl Vocabulary {
         tokens.extend(merges.iter().map(|(left, right)| format!("{left}{right}")));
         let first = if control_first { 0 } else { tokens.len() };
         tokens.splice(first..first, CONTROL.map(String::from));
-        let mut types = vec![NORMAL; tokens.len()];
-        types[first..first + CONTROL.len()].fill(CONTROL_TYPE);
+        let mut types = vec![TokenKind::Normal; tokens.len()];
+        types[first..first + CONTROL.len()].fill(TokenKind::Control);
         let first = first as u32;
         Vocabulary {
             tokens,
@@ -125,8 +120,9 @@ impl Vocabulary {
             .expect("room for the bytes and characters");
         let mut tokens: Vec<String> = SENTENCE_PIECE_CONTROL.map(String::from).to_vec();
         tokens.extend((0..=255).map(|byte| format!("<0x{byte:02X}>")));
-        let mut types = vec![BYTE; tokens.len()];
-        types[..3].copy_from_slice(&[UNKNOWN, CONTROL_TYPE, CONTROL_TYPE]);
+        let mut types = vec![TokenKind::Byte; tokens.len()];
+        types[0] = TokenKind::Unknown;
+        types[1..3].fill(TokenKind::Control);
         let n_without_score = tokens.len();
         tokens.extend(
             learn(piece_words(), n_merges)
@@ -134,7 +130,7 @@ impl Vocabulary {
                 .map(|(l, r)| l + &r),
         );
         tokens.extend(characters);
-        types.resize(tokens.len(), NORMAL);
+        types.resize(tokens.len(), TokenKind::Normal);
         let rank = |id: usize| -(id.saturating_sub(n_without_score) as f32);
         Vocabulary {
             scores: (0..tokens.len()).map(rank).collect(),
@@ -151,7 +147,7 @@ impl Vocabulary {
     pub fn is_plain_text(&self, id: u32) -> bool {
         let spaces = [spelling(b' '), spelling(b'\n'), '▁'];
         let plain = |c: char| c.is_ascii_graphic() || spaces.contains(&c);
-        self.types[id as usize] == NORMAL && self.tokens[id as usize].chars().all(plain)
+        self.types[id as usize] == TokenKind::Normal && self.tokens[id as usize].chars().all(plain)
     }
 }
 
@@ -275,7 +271,7 @@ fn merge(word: &[String], left: &str, right: &str) -> Vec<String> {
 
 #[cfg(test)]
 mod tests {
-    use super::{Vocabulary, VocabularyKind, spelling};
+    use super::{TokenKind, Vocabulary, VocabularyKind, spelling};
     use std::collections::BTreeSet;
 
     #[test]
@@ -313,7 +309,7 @@ mod tests {
         assert!(vocabulary.scores[259..].is_sorted_by(|a, b| a > b));
         let id_of = |text: &str| vocabulary.tokens.iter().position(|t| t == text).unwrap();
         assert!(id_of("▁the") < id_of("a"));
-        assert_eq!(vocabulary.types[id_of("<0x0A>")], 6);
+        assert_eq!(vocabulary.types[id_of("<0x0A>")], TokenKind::Byte);
         assert!(vocabulary.is_plain_text(id_of("▁the") as u32));
         assert!(!vocabulary.is_plain_text(1));
     }
