@@ -72,7 +72,7 @@ impl Editable {
             });
         }
         Ok(Editable {
-            header: copy_metadata(&gguf)?,
+            header: copy_metadata(&gguf),
             tensors,
         })
     }

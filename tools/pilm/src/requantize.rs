@@ -65,7 +65,7 @@ pub fn requantize<W: Write, E: std::error::Error + Send + Sync + 'static>(
         });
     }
     let gguf = Gguf::read(source).map_err(|e| Error::Source(e.into()))?;
-    let mut header = copy_metadata(&gguf)?;
+    let mut header = copy_metadata(&gguf);
     header.set_file_type(target.ggml_type);
     let infos = gguf.tensors();
     let tensors: Vec<_> = infos
@@ -111,19 +111,13 @@ pub fn encode(name: &str, values: &[f32], stored: GgmlType) -> Result<Vec<u8>, E
     }
 }
 
-/// A header with the metadata of `gguf` and no tensors yet.
-///
-/// # Errors
-/// [`Error::NestedArray`] for an array of arrays, which no known key has.
-pub fn copy_metadata(gguf: &Gguf<'_>) -> Result<Header, Error> {
+/// A header with the metadata of `gguf`.
+pub fn copy_metadata(gguf: &Gguf<'_>) -> Header {
     let mut header = Header::default();
     for (key, value) in gguf.iter() {
-        let copied = Value::copy_of(&value).ok_or_else(|| Error::NestedArray {
-            key: key.to_owned(),
-        })?;
-        header.set(key, copied);
+        header.set(key, Value::copy_of(&value));
     }
-    Ok(header)
+    header
 }
 
 /// Why a model could not be re-encoded.
@@ -151,9 +145,6 @@ pub enum Error {
     /// NaN or infinity among the weights.
     #[error("tensor {tensor} holds NaN or infinity; the source is damaged")]
     NotFinite { tensor: String },
-    /// An array of arrays in the metadata.
-    #[error("{key} is an array of arrays")]
-    NestedArray { key: String },
 }
 
 #[cfg(test)]

@@ -77,7 +77,8 @@ fn check(config: &HfConfig, checkpoint: &Checkpoint, named: &[Named]) -> Result<
     for tensor in named {
         let name = tensor.hf_name.clone();
         let entry = checkpoint
-            .entry(&name)
+            .entries()
+            .get(&name)
             .ok_or_else(|| Error::MissingTensor { name: name.clone() })?;
         let expected: Vec<u64> = tensor.dims.iter().rev().copied().collect();
         if entry.shape != expected {
@@ -88,15 +89,14 @@ fn check(config: &HfConfig, checkpoint: &Checkpoint, named: &[Named]) -> Result<
             });
         }
     }
-    for (name, _) in checkpoint.entries() {
-        let known = named.iter().any(|t| t.hf_name == name);
+    for name in checkpoint.entries().keys() {
+        let known = named.iter().any(|t| t.hf_name == *name);
         // A tied head may be stored all the same, and old checkpoints store the rotary table.
         let redundant =
             config.tied && name == "lm_head.weight" || name.ends_with("rotary_emb.inv_freq");
         if !known && !redundant {
-            return Err(Error::UnknownTensor {
-                name: name.to_owned(),
-            });
+            let name = name.clone();
+            return Err(Error::UnknownTensor { name });
         }
     }
     Ok(())

@@ -82,10 +82,11 @@ impl Vocabulary {
         let n_merges = size
             .checked_sub(256 + CONTROL.len())
             .expect("room for the bytes");
-        let merges = learn(spelled_words(), n_merges);
+        let words = words(|word| word.bytes().map(|b| spelling(b).to_string()).collect());
+        let merges = learn(words, n_merges);
         let mut tokens: Vec<String> = (0..=255).map(spelling).map(String::from).collect();
         tokens.sort_unstable();
-        tokens.extend(merges.iter().map(|(left, right)| format!("{left}{right}")));
+        tokens.extend(merges.iter().map(joined));
         let first = if control_first { 0 } else { tokens.len() };
         tokens.splice(first..first, CONTROL.map(String::from));
         let mut types = vec![TokenKind::Normal; tokens.len()];
@@ -106,30 +107,20 @@ impl Vocabulary {
     }
 
     fn sentence_piece(size: usize) -> Vocabulary {
-        let mut characters: Vec<String> = CORPUS
-            .replace(' ', SPACE)
-            .chars()
-            .map(String::from)
-            .collect();
-        characters.sort_unstable();
-        characters.dedup();
-        characters.retain(|c| c != "\n");
-        let fixed = SENTENCE_PIECE_CONTROL.len() + 256 + characters.len();
+        let text = CORPUS.replace('\n', "").replace(' ', SPACE);
+        let characters: BTreeSet<char> = text.chars().collect();
         let n_merges = size
-            .checked_sub(fixed)
+            .checked_sub(SENTENCE_PIECE_CONTROL.len() + 256 + characters.len())
             .expect("room for the bytes and characters");
+        let words = words(|word| word.replace(' ', SPACE).chars().map(String::from).collect());
         let mut tokens: Vec<String> = SENTENCE_PIECE_CONTROL.map(String::from).to_vec();
         tokens.extend((0..=255).map(|byte| format!("<0x{byte:02X}>")));
         let mut types = vec![TokenKind::Byte; tokens.len()];
         types[0] = TokenKind::Unknown;
         types[1..3].fill(TokenKind::Control);
         let n_without_score = tokens.len();
-        tokens.extend(
-            learn(piece_words(), n_merges)
-                .into_iter()
-                .map(|(l, r)| l + &r),
-        );
-        tokens.extend(characters);
+        tokens.extend(learn(words, n_merges).iter().map(joined));
+        tokens.extend(characters.into_iter().map(String::from));
         types.resize(tokens.len(), TokenKind::Normal);
         let rank = |id: usize| -(id.saturating_sub(n_without_score) as f32);
         Vocabulary {
@@ -167,10 +158,7 @@ fn learn(mut words: BTreeMap<Vec<String>, usize>, n: usize) -> Vec<(String, Stri
         }
         merges.push((left, right));
     }
-    let learned: Vec<String> = merges
-        .iter()
-        .map(|(left, right)| format!("{left}{right}"))
-        .collect();
+    let learned: Vec<String> = merges.iter().map(joined).collect();
     let mut known: BTreeSet<String> = learned.iter().cloned().collect();
     let inner = |token: &&String| token.chars().all(|c| c.is_ascii_alphabetic());
     // What is made up is continued in its turn.
@@ -206,16 +194,8 @@ pub fn spelling(byte: u8) -> char {
     }
 }
 
-/// The words of the text with their counts, each a list of byte spellings.
-fn spelled_words() -> BTreeMap<Vec<String>, usize> {
-    words(|word| word.bytes().map(|b| spelling(b).to_string()).collect())
-}
-
-/// The same words as lists of characters, with SentencePiece's space.
-fn piece_words() -> BTreeMap<Vec<String>, usize> {
-    words(|word| word.replace(' ', SPACE).chars().map(String::from).collect())
-}
-
+/// The words of the text, spelled, with their counts.
+///
 /// A word is a run of letters with at most one space before it: narrower than every pre-tokenizer
 /// in use, so each merge can occur with any of them.
 fn words(spell: impl Fn(&str) -> Vec<String>) -> BTreeMap<Vec<String>, usize> {
@@ -253,20 +233,18 @@ fn most_frequent_pair(words: &BTreeMap<Vec<String>, usize>) -> Option<(String, S
 /// `word` with every `left right` joined.
 fn merge(word: &[String], left: &str, right: &str) -> Vec<String> {
     let mut merged: Vec<String> = Vec::with_capacity(word.len());
-    let mut rest = word;
-    while let Some((first, tail)) = rest.split_first() {
-        match tail.split_first() {
-            Some((second, after)) if first == left && second == right => {
-                merged.push(format!("{left}{right}"));
-                rest = after;
-            }
-            _ => {
-                merged.push(first.clone());
-                rest = tail;
-            }
+    for token in word {
+        match merged.last_mut() {
+            Some(last) if last == left && token == right => last.push_str(right),
+            _ => merged.push(token.clone()),
         }
     }
     merged
+}
+
+/// The token that a merge makes.
+fn joined((left, right): &(String, String)) -> String {
+    format!("{left}{right}")
 }
 
 #[cfg(test)]
