@@ -112,10 +112,30 @@ fn all_files(
 /// The files that this project makes: kernel, settings of the board and of PiLM.
 pub fn firmware_files(firmware: &Firmware) -> Vec<CardFile> {
     vec![
-        CardFile::bytes("kernel8.img", firmware.image.bytes.clone()),
+        CardFile::bytes(KERNEL, firmware.image.bytes.clone()),
         CardFile::path("config.txt", root().join("boot/config.txt")),
         CardFile::path("pilm.txt", root().join("boot/pilm.txt")),
     ]
+}
+
+/// The same under names that no card with an operating system has: one line in its `config.txt` includes the
+/// settings of the board, which name the kernel.
+///
+/// # Errors
+/// `boot/config.txt` cannot be read.
+pub fn guest_files(firmware: &Firmware) -> Result<Vec<CardFile>> {
+    let config = std::fs::read_to_string(root().join("boot/config.txt"))?;
+    let line = format!("kernel={KERNEL}\n");
+    ensure!(
+        config.matches(&line).count() == 1,
+        "boot/config.txt does not name {KERNEL} once"
+    );
+    let config = config.replace(&line, &format!("kernel={GUEST_KERNEL}\n"));
+    Ok(vec![
+        CardFile::bytes(GUEST_KERNEL, firmware.image.bytes.clone()),
+        CardFile::bytes("pilm-config.txt", config),
+        CardFile::path("pilm.txt", root().join("boot/pilm.txt")),
+    ])
 }
 
 /// A model and its checksum, which the firmware verifies while it loads.
