@@ -54,7 +54,9 @@ mod target {
         })
     }
 
-    /// The return addresses of the code that calls this.
+    /// The return addresses of the code that calls this. Inlined, because a frame of its own would be gone, and
+    /// overwritten, by the time that they are read.
+    #[inline(always)]
     pub fn of_caller() -> impl Iterator<Item = u64> {
         let x29: u64;
         // SAFETY: reads a register.

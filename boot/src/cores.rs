@@ -6,7 +6,7 @@
 //! **Resources**: the firmware's `armstub8.S` (slots at 0xd8 + 8 · core); docs/hardware.md SMP-1 to SMP-4.
 
 use core::ops::Range;
-use core::sync::atomic::{AtomicBool, Ordering};
+use core::sync::atomic::{AtomicBool, AtomicU8, Ordering};
 use core::time::Duration;
 
 use crate::layout::N_CORES;
@@ -26,12 +26,20 @@ struct Alive(AtomicBool);
 
 static ALIVE: [Alive; N_CORES] = [const { Alive(AtomicBool::new(false)) }; N_CORES];
 
+/// Cores that stop before they are alive, as if they had not come up: bit N is core N.
+static STOPPED: AtomicU8 = AtomicU8::new(0);
+
 unsafe extern "C" {
     fn _secondary_start();
 }
 
-/// The calling core is up: MMU and caches on, about to enter the kernel.
+/// The calling core is up: MMU and caches on, about to enter the kernel. Does not return on a core that is
+/// to stop.
 pub(crate) fn report_alive(core: usize) {
+    // Stored before the release of this core, which it has come through.
+    while STOPPED.load(Ordering::Acquire) & 1 << core != 0 {
+        wait::for_interrupt();
+    }
     ALIVE[core].0.store(true, Ordering::Release);
     wait::wake();
 }
@@ -44,9 +52,12 @@ pub fn is_alive(core: usize) -> bool {
 /// Releases `cores` and waits until they are alive or their time is over; then page 0, which nobody
 /// needs any more, becomes unmapped, so that null pointers fault.
 ///
+/// `stopped`: bit N for a core N that is released and stops before it is alive, to see what becomes of the others.
+///
 /// # Panics
 /// When called twice, or for a core that does not exist.
-pub fn start(cores: Range<usize>) -> [bool; N_CORES] {
+pub fn start(cores: Range<usize>, stopped: u8) -> [bool; N_CORES] {
+    STOPPED.store(stopped, Ordering::Release);
     assert!(cores.end <= N_CORES && !cores.contains(&0));
     let page_zero_is_mapped = mmu::lookup(0).is_some();
     assert!(page_zero_is_mapped, "cores are started once");

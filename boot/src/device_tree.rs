@@ -24,7 +24,7 @@ const END: u32 = 9;
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum Error {
     /// No tree can be there.
-    #[error("no device tree: the firmware names no place for one")]
+    #[error("no device tree: none can be there")]
     BadAddress,
     /// The first word is not the magic number.
     #[error("no device tree: it starts with {found:#010x}")]

@@ -81,6 +81,7 @@ pub fn mapped_stacks(core: usize) -> [Range<usize>; 2] {
 #[cfg(target_os = "none")]
 pub use target::{
     Image, STACKS, core_id, image, mapped_stack_around, stack_at, stack_used_bytes, stacks_range,
+    symbols,
 };
 
 #[cfg(target_os = "none")]
@@ -112,6 +113,8 @@ mod target {
         static __image_start: u8;
         static __text_end: u8;
         static __rodata_end: u8;
+        static __symbols_start: u8;
+        static __symbols_end: u8;
         static __bss_end: u8;
         static __image_end: u8;
     }
@@ -151,6 +154,15 @@ mod target {
             data: rodata..bss,
             stacks: bss..end,
         }
+    }
+
+    /// The table of function names, which the build fills in.
+    pub fn symbols() -> &'static [u8] {
+        let [start, end] =
+            [&raw const __symbols_start, &raw const __symbols_end].map(|symbol| symbol.addr());
+        let table = core::ptr::with_exposed_provenance(start);
+        // SAFETY: the linker keeps these bytes among the constants; nobody writes them.
+        unsafe { core::slice::from_raw_parts(table, end - start) }
     }
 
     /// The addresses of all stacks.

@@ -16,6 +16,7 @@
 //! * [`layout`]: places of image and stacks
 //! * [`page_tables`], `mmu`: the map (pure), and the live one
 //! * `vectors`, [`esr`], [`report`], [`backtrace`]: exceptions, and their words
+//! * [`symbols`]: names for addresses of the code
 //! * `cores`: cores 1–3 out of the spin table
 //! * [`ram`], [`device_tree`]: which RAM there is
 //! * `cache`, `wait`, `cpu`, `hint`, [`pmu`]: instructions with a meaning
@@ -44,6 +45,7 @@ pub mod pmu;
 pub mod ram;
 pub mod registers;
 pub mod report;
+pub mod symbols;
 
 #[cfg(target_os = "none")]
 pub mod cache;

@@ -6,6 +6,7 @@ use core::cell::UnsafeCell;
 use core::sync::atomic::{AtomicBool, AtomicU32, Ordering};
 
 use aarch64_cpu::asm::barrier;
+use boot::layout::N_CORES;
 use drivers::clock::Clock as _;
 use drivers::dma::Caches;
 use drivers::gic::{self, Gic};
@@ -19,6 +20,7 @@ use spin::{Mutex, Once};
 
 use crate::card::Slot;
 use crate::clock::Clock;
+use crate::ending;
 use crate::serial;
 
 const CHIP_REVISION_ADDR: usize = 0xFC40_4000;
@@ -187,6 +189,15 @@ pub fn wake_core(core: usize) {
     });
 }
 
+/// Has all cores but `core`, which calls, look whether the program has ended: core 0 at once, the others when they sleep
+/// without work. Trusts no lock.
+pub fn interrupt_others(core: usize) {
+    let mut gic = own_gic();
+    for other in (0..N_CORES).filter(|&other| other != core) {
+        gic.wake(other);
+    }
+}
+
 /// Received bytes arrive by interrupt from here on; whether interrupts do arrive. Core 0, with vectors live.
 ///
 /// Without a device tree the firmware may leave them on its legacy controller. The core sends one to itself:
@@ -195,8 +206,8 @@ pub fn wake_core(core: usize) {
 pub fn init_interrupts(fail: bool) -> bool {
     let mut gic = own_gic();
     gic.init();
-    gic.enable(gic::UART);
     gic.enable(gic::WAKE);
+    gic.enable(gic::UART);
     if fail {
         gic.disconnect();
     }
@@ -213,6 +224,7 @@ pub fn init_interrupts(fail: bool) -> bool {
 
 /// The interrupt handler of core 0.
 pub fn handle_interrupt() {
+    ending::stop_if_begun();
     // Core 0 holds this lock here only, and the others never: it is free.
     let Some(mut gic) = GIC.try_lock() else {
         return;

@@ -6,16 +6,16 @@
 //! nobody types. There, and only there, a core that has been idle for a while sleeps in `wfi` and is
 //! woken by an interrupt.
 
-use core::sync::atomic::{AtomicBool, AtomicUsize, Ordering, fence};
+use core::sync::atomic::{AtomicBool, AtomicU64, AtomicUsize, Ordering, fence};
 
 use boot::layout::N_CORES;
 use boot::{cores, pmu, wait};
 use drivers::clock::Clock as _;
 use drivers::gic::Gic;
-use parallel::{Core, Cores, Team};
+use parallel::{Absence, Core, Cores, Team};
 
-use crate::board;
 use crate::clock::Clock;
+use crate::{board, ending};
 
 /// Whether one worker sleeps in `wfi`; a cache line of its own.
 #[repr(align(64))]
@@ -29,14 +29,33 @@ struct Pool {
     dozes: [Doze; N_CORES],
     may_doze: AtomicBool,
     n_cores: AtomicUsize,
+    /// How long a core may keep the others waiting at a barrier, in seconds; 0 is for ever.
+    barrier_limit_s: AtomicU64,
 }
 
 static POOL: Pool = Pool {
-    team: Team::new(wait::relax),
+    team: Team::new(relax).watched(watch),
     dozes: [const { Doze(AtomicBool::new(false)) }; N_CORES],
     may_doze: AtomicBool::new(false),
     n_cores: AtomicUsize::new(1),
+    barrier_limit_s: AtomicU64::new(0),
 };
+
+/// One turn of a wait for another core.
+fn relax() {
+    ending::stop_if_begun();
+    wait::relax();
+}
+
+/// Ends the program when a core has been missed at a barrier for too long; `since` is the time of the first look.
+fn watch(since: Option<u64>, absence: &Absence) -> u64 {
+    let now_us = Clock.now_us();
+    let since_us = since.unwrap_or(now_us);
+    let limit_s = POOL.barrier_limit_s.load(Ordering::Relaxed);
+    let is_over = limit_s != 0 && (now_us - since_us) / 1_000_000 >= limit_s;
+    assert!(!is_over, "{absence} for {limit_s} s");
+    since_us
+}
 
 /// The cores that came up. There is one pool; this is a handle to it for core 0.
 #[derive(Debug)]
@@ -49,17 +68,22 @@ impl CorePool {
     /// with a mark for each.
     ///
     /// A team needs consecutive numbers: a core that is missing costs those behind it as well.
-    /// `may_doze`: idle workers sleep in `wfi`.
+    /// `stopped`: bit N for a core N that is to stop before it is alive. `may_doze`: idle workers sleep in `wfi`.
     ///
     /// # Panics
     /// When called twice.
-    pub fn start(wanted: usize, may_doze: bool) -> (CorePool, [bool; N_CORES]) {
+    pub fn start(wanted: usize, stopped: u8, may_doze: bool) -> (CorePool, [bool; N_CORES]) {
         pmu::start();
         POOL.may_doze.store(may_doze, Ordering::Relaxed);
-        let alive = cores::start(1..wanted.clamp(1, N_CORES));
+        let alive = cores::start(1..wanted.clamp(1, N_CORES), stopped);
         let n_alive = alive.iter().take_while(|&&alive| alive).count();
         POOL.n_cores.store(n_alive, Ordering::Relaxed);
         (CorePool { n_alive }, alive)
+    }
+
+    /// Panics from now on when a core keeps others waiting at a barrier for `seconds`; 0: never.
+    pub fn set_barrier_limit(&self, seconds: u64) {
+        POOL.barrier_limit_s.store(seconds, Ordering::Relaxed);
     }
 
     /// Cores that could run.
@@ -108,6 +132,7 @@ pub fn work(core: usize) -> ! {
     let mut gic = may_doze.then(board::init_worker_interrupts);
     let mut idle_since_us = Clock.now_us();
     loop {
+        ending::stop_if_begun();
         if POOL.team.serve(core) {
             idle_since_us = Clock.now_us();
             continue;

@@ -11,10 +11,11 @@ use drivers::property::ClockId;
 use parallel::Cores;
 
 use crate::core_pool::CorePool;
+use crate::failures::Failure;
 use crate::info::BoardInfo;
 use crate::platform::Platform;
 use crate::serial::Serial;
-use crate::{board, core_pool, info, memory, panic, shell};
+use crate::{board, core_pool, failures, info, memory, panic, shell};
 
 boot::entry! {
     main: kernel_main,
@@ -32,15 +33,16 @@ const BRING_UP_LIMIT_MS: u32 = 15_000;
 /// Option of the kernel command line: longer prefetch distances (docs/hardware.md MMU-11).
 const FAR_PREFETCH: &str = "board.prefetch=far";
 
-/// Options of the kernel command line that show what the end looks like: on core 0, and on the last.
-const FAIL_BY_PANIC: &str = "board.fail=panic";
-const FAIL_BY_EXCEPTION: &str = "board.fail=exception";
-
-/// Option of the kernel command line: no interrupt arrives, as where the firmware routes none to the cores.
-const FAIL_INTERRUPTS: &str = "board.fail=interrupts";
+/// Option of the kernel command line: models lie where a DMA controller of the older stepping does not reach.
+const HIGHEST_MEMORY_FIRST: &str = "board.memory=above";
 
 /// The file by which the firmware knows to use the cores' interrupt controller.
 const DEVICE_TREE: &str = "bcm2711-rpi-4-b.dtb";
+
+/// Option of the kernel command line: seconds that a core may keep others waiting at a barrier, 0 for ever.
+const BARRIER_LIMIT: &str = "board.barrier=";
+/// The same without the option: 10 s, in QEMU, whose cores share a host's, 60 s.
+const BARRIER_LIMIT_S: [u64; 2] = [10, 60];
 
 /// Option of the kernel command line: prints what a report about a board should contain.
 const HARDWARE_LOG: &str = "board.log";
@@ -58,19 +60,38 @@ fn kernel_main(boot: &BootInfo) -> ! {
     let mut info = BoardInfo::ask(boot, tree);
     note_device_tree(&mut log, &info);
     let low = board::mailbox().lock().arm_memory().ok();
-    let survey = memory::survey(info.tree.nodes.as_ref().ok(), low, info.revision, info.emulated);
+    let survey = memory::survey(
+        info.tree.nodes.as_ref().ok(),
+        low,
+        info.revision,
+        info.emulated,
+    );
     info.ram = survey.ram;
-    let arena = match memory::init(&survey) {
+    let mut line = [0; COMMAND_LINE_BYTES];
+    let line = read_command_line(&mut line);
+    let is_highest = has_option(
+        str::from_utf8(line).unwrap_or_default(),
+        HIGHEST_MEMORY_FIRST,
+    );
+    let order = if is_highest {
+        memory::Order::HighestFirst
+    } else {
+        memory::Order::LowestFirst
+    };
+    let arena = match memory::init(&survey, order) {
         Ok(arena) => arena,
         Err(error) => panic::end(format_args!("{error}"), core::iter::empty()),
     };
 
-    let command_line = command_line();
+    let command_line = String::from_utf8_lossy(line).into_owned();
     let far_prefetch = has_option(&command_line, FAR_PREFETCH);
     info::raise_core_clock();
-    info.interrupts = board::init_interrupts(has_option(&command_line, FAIL_INTERRUPTS));
+    let stopped = failures::cores_that_stop(&command_line);
+    info.interrupts = board::init_interrupts(failures::stop_interrupts(&command_line));
     note_interrupts(&mut log, info.interrupts);
-    let (cores, alive) = CorePool::start(boot::layout::N_CORES, info.emulated);
+    let (cores, alive) = CorePool::start(boot::layout::N_CORES, stopped, info.emulated);
+    let limit_s = number(&command_line, BARRIER_LIMIT);
+    cores.set_barrier_limit(limit_s.unwrap_or(BARRIER_LIMIT_S[usize::from(info.emulated)]));
     note_missing_cores(&mut log, &alive, cores.n_alive());
     if far_prefetch {
         set_far_prefetch(&mut log, &cores);
@@ -81,7 +102,7 @@ fn kernel_main(boot: &BootInfo) -> ! {
     if has_option(&command_line, HARDWARE_LOG) {
         let _ = write!(log, "{}", info.details());
     }
-    fail_on_request(&command_line, &cores);
+    fail_on_request(&mut log, &command_line, &cores);
     let platform = Platform {
         cores,
         card: board::card_slot(),
@@ -152,14 +173,20 @@ fn note_missing_cores(log: &mut Serial, alive: &[bool], n_alive: usize) {
     let _ = writeln!(log, "; going on with {n_alive} of {}", alive.len());
 }
 
-fn command_line() -> String {
-    let mut line = [0; COMMAND_LINE_BYTES];
-    let len = board::mailbox().lock().command_line(&mut line).unwrap_or(0);
-    String::from_utf8_lossy(&line[..len]).into_owned()
+/// Reads the command line without the heap: it has a word on memory.
+fn read_command_line(line: &mut [u8]) -> &[u8] {
+    let len = board::mailbox().lock().command_line(line).unwrap_or(0);
+    &line[..len]
 }
 
 fn has_option(line: &str, option: &str) -> bool {
     line.split_ascii_whitespace().any(|word| word == option)
+}
+
+/// The number that follows `option` on the command line `line`, if there is one.
+fn number(line: &str, option: &str) -> Option<u64> {
+    let mut words = line.split_ascii_whitespace();
+    words.find_map(|word| word.strip_prefix(option)?.parse().ok())
 }
 
 /// Undoes on every core what the firmware's stub does to `CPUECTLR`, to be measured both ways.
@@ -178,17 +205,37 @@ fn set_far_prefetch(log: &mut Serial, cores: &CorePool) {
     }
 }
 
-fn fail_on_request(line: &str, cores: &CorePool) {
-    if has_option(line, FAIL_BY_PANIC) {
-        panic!("the command line asks for it: {FAIL_BY_PANIC}");
-    }
-    if has_option(line, FAIL_BY_EXCEPTION) {
-        let last = cores.n_cores() - 1;
-        cores.run(&|core| {
-            if core.id() == last {
-                // what a probe would survive and this does not: a read from where nothing is mapped
-                boot::cpu::read_null();
+fn fail_on_request(log: &mut Serial, line: &str, cores: &CorePool) {
+    for failure in failures::of_command_line(line) {
+        match failure {
+            Ok(Failure::Panic) => panic!("the command line asks for it"),
+            Ok(Failure::Exception) => take_exception(cores),
+            Ok(Failure::Hang(core)) => hang(cores, core),
+            // have failed before
+            Ok(Failure::Interrupts | Failure::Cores(_)) => {}
+            Err(unknown) => {
+                let _ = writeln!(log, "{unknown}");
             }
-        });
+        }
     }
+}
+
+/// On the last core: what a probe would survive and this does not, a read from where nothing is mapped.
+fn take_exception(cores: &CorePool) {
+    let last = cores.n_cores() - 1;
+    cores.run(&|core| {
+        if core.id() == last {
+            boot::cpu::read_null();
+        }
+    });
+}
+
+/// Core `hanging` stays in a step, the others wait for it.
+fn hang(cores: &CorePool, hanging: usize) {
+    cores.run(&|core| {
+        while core.id() == hanging {
+            boot::wait::for_event();
+        }
+        core.barrier();
+    });
 }

@@ -10,7 +10,7 @@ use drivers::property::{ClockId, Throttled};
 
 use crate::board;
 use crate::clock::Clock;
-use crate::memory::TreeReading;
+use crate::memory::{self, TreeReading};
 use drivers::clock::Clock as _;
 
 /// The time over which the core clock is measured.
@@ -93,17 +93,24 @@ impl fmt::Display for Details<'_> {
         writeln!(f, "emulated   {}", info.emulated)?;
         writeln!(f, "interrupts {}", info.interrupts)?;
         writeln!(f, "RAM        {}", info.ram)?;
+        writeln!(f, "arena      {}", memory::Arena)?;
         let TreeReading {
-            addr, len_bytes, ..
-        } = info.tree;
-        match &info.tree.nodes {
+            addr,
+            len_bytes,
+            nodes,
+        } = &info.tree;
+        write!(f, "tree       at {addr:#x}")?;
+        if let Some(len) = len_bytes {
+            write!(f, ", {len} bytes")?;
+        }
+        match nodes {
             Ok(tree) => {
-                writeln!(f, "tree       at {addr:#x}, {} bytes", len_bytes.unwrap_or(0))?;
+                writeln!(f)?;
                 writeln!(f, "tree RAM   {}", tree.ram)?;
                 writeln!(f, "reserved   {}", tree.reserved)?;
                 writeln!(f, "EMMC2 DMA  {:x?}", tree.emmc2_dma_base)?;
             }
-            Err(error) => writeln!(f, "tree       none at {addr:#x}, {len_bytes:?} bytes: {error}")?,
+            Err(error) => writeln!(f, ": {error}")?,
         }
         writeln!(f, "chip       {}", Hex(board::chip_revision()))?;
         writeln!(f, "EMMC2 caps {}", Hex(board::emmc2_capabilities()))?;

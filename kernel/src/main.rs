@@ -16,6 +16,10 @@ mod clock;
 #[cfg(target_os = "none")]
 mod core_pool;
 #[cfg(target_os = "none")]
+mod ending;
+#[cfg(any(target_os = "none", test))]
+mod failures;
+#[cfg(target_os = "none")]
 mod firmware;
 #[cfg(target_os = "none")]
 mod heap;

@@ -8,9 +8,10 @@
 //!
 //! Image, heap and peripherals are seen where they are; all other RAM is seen once more of its own
 //! accord, as one arena without gaps, lowest address first: what is loaded first is what the SD
-//! controller reaches. What the firmware reserves, and what lies between the image and the next
+//! controller reaches. `board.memory=above` turns the order round. What the firmware reserves, and what lies between the image and the next
 //! 2 MiB block, stays unmapped.
 
+use core::fmt;
 use core::ops::Range;
 
 use boot::device_tree::{self, HEADER_BYTES, MemoryNodes};
@@ -130,8 +131,29 @@ struct Piece {
     bytes: u64,
 }
 
-/// The arena's pieces, ascending; those without bytes are unused.
+/// The arena's pieces, ascending as they are seen; those without bytes are unused.
 static PIECES: Once<[Piece; MAX_RANGES]> = Once::new();
+
+/// Where the arena lies, in its order.
+pub struct Arena;
+
+impl fmt::Display for Arena {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let pieces = PIECES.get().map_or(&[][..], |pieces| pieces);
+        let used = pieces.iter().filter(|piece| piece.bytes > 0);
+        for (
+            i,
+            Piece {
+                physical, bytes, ..
+            },
+        ) in used.enumerate()
+        {
+            let separator = if i == 0 { "" } else { ", " };
+            write!(f, "{separator}{physical:#x}-{:#x}", physical + bytes - 1)?;
+        }
+        Ok(())
+    }
+}
 
 /// The physical address of `bytes` bytes at `addr`, if they are one piece of memory.
 pub fn physical_addr(addr: u64, bytes: u64) -> Option<u64> {
@@ -168,8 +190,19 @@ pub fn set_read_only(range: Range<u64>, read_only: bool) -> Result<(), Error> {
     Ok(())
 }
 
+/// Which free RAM begins the arena.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Order {
+    /// What every bus master reaches.
+    LowestFirst,
+    /// What few of them reach, to see that nothing depends on it.
+    HighestFirst,
+}
+
 /// Maps the RAM of `survey`, starts the heap, and makes one arena of the rest. Once.
-pub fn init(survey: &Survey) -> Result<&'static mut [Line], Error> {
+///
+/// The heap, with all that a device writes by itself, lies below 1 GiB in either order.
+pub fn init(survey: &Survey, order: Order) -> Result<&'static mut [Line], Error> {
     let image_end = boot::layout::image().stacks.end;
     let mut free = survey.ram;
     for range in survey.reserved.iter() {
@@ -194,7 +227,11 @@ pub fn init(survey: &Survey) -> Result<&'static mut [Line], Error> {
 
     let mut pieces = [Piece::default(); MAX_RANGES];
     let mut end = ARENA_START;
-    for (piece, range) in pieces.iter_mut().zip(free.iter()) {
+    let in_order = |i| match order {
+        Order::LowestFirst => free.iter().nth(i),
+        Order::HighestFirst => free.iter().rev().nth(i),
+    };
+    for (piece, range) in pieces.iter_mut().zip((0..).map_while(in_order)) {
         let bytes = range.end - range.start;
         // SAFETY: as for the heap; no other address leads there.
         unsafe { mmu::map_at(end..end + bytes, range.start, Memory::Data) }?;

@@ -5,21 +5,20 @@
 
 use core::fmt::{self, Write};
 use core::panic::PanicInfo;
-use core::sync::atomic::{AtomicBool, Ordering};
 
 use boot::report::Report;
-use boot::{backtrace, cpu, layout, wait};
+use boot::{backtrace, cpu, layout, symbols, wait};
 use drivers::clock::Clock as _;
 use drivers::pl011::{self, Pl011};
 use drivers::rx_ring::RxRing;
 
 use crate::board;
 use crate::clock::Clock;
+use crate::ending::{self, Turn};
 
 /// How long the report stays before the board restarts by itself.
 const STAY_US: u64 = 10_000_000;
 
-static ENDING: AtomicBool = AtomicBool::new(false);
 static KEYS: RxRing = RxRing::new();
 
 /// A UART that nobody else knows of.
@@ -48,16 +47,34 @@ impl LastWords {
     }
 }
 
-/// Prints `what` and who called, waits for a key or some seconds, and restarts the board.
-///
-/// The first core that gets here does it; any other one sleeps.
-pub fn end(what: fmt::Arguments<'_>, callers: impl Iterator<Item = u64>) -> ! {
-    cpu::mask_all();
-    if ENDING.swap(true, Ordering::AcqRel) {
-        loop {
-            wait::for_event();
+/// An address, and the place of another one if it is in the code.
+struct Named(u64, u64);
+
+impl fmt::Display for Named {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let Named(addr, within) = *self;
+        write!(f, "{addr:#x}")?;
+        match symbols::place_of(within) {
+            Some(place) => write!(f, " {place}"),
+            None => Ok(()),
         }
     }
+}
+
+/// Prints `what` and who called, waits for a key or some seconds, and restarts the board.
+///
+/// The first core that gets here does it, and any other one stops: core 0 by an interrupt, the rest where they wait for
+/// each other or for work. A report that fails itself ends in a restart.
+pub fn end(what: fmt::Arguments<'_>, callers: impl Iterator<Item = u64>) -> ! {
+    cpu::mask_all();
+    let core = layout::core_id();
+    match ending::begin(core) {
+        Turn::First => {}
+        Turn::Again => restart(),
+        Turn::Other => ending::stop(),
+    }
+    board::interrupt_others(core);
+    wait::wake();
     let mut last = LastWords {
         uart: board::new_uart(),
         is_stuck: false,
@@ -67,7 +84,8 @@ pub fn end(what: fmt::Arguments<'_>, callers: impl Iterator<Item = u64>) -> ! {
     // A UART that cannot be written to leaves nobody to tell.
     let _ = writeln!(last, "\n{what}");
     for addr in callers {
-        let _ = writeln!(last, "  called from {addr:#x}");
+        // The call is the instruction before, which may be its function's last.
+        let _ = writeln!(last, "  called from {}", Named(addr, addr.wrapping_sub(4)));
     }
     let _ = writeln!(
         last,
@@ -93,8 +111,9 @@ pub fn restart() -> ! {
 
 /// The end by an exception, on any core.
 pub fn exception(report: &Report<'_>) -> ! {
+    let elr = report.frame.elr;
     end(
-        format_args!("{report}"),
+        format_args!("{report}  at {}", Named(elr, elr)),
         backtrace::of_frame(report.frame.x[29]),
     )
 }

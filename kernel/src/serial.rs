@@ -11,6 +11,7 @@ use drivers::rx_ring::{LineErrors, RxRing};
 use spin::Mutex;
 
 use crate::clock::Clock;
+use crate::ending;
 
 static UART: Mutex<Option<Pl011>> = Mutex::new(None);
 static RECEIVED: RxRing = RxRing::new();
@@ -54,8 +55,10 @@ pub fn receive() {
 pub struct Serial;
 
 impl Serial {
-    /// Sends `bytes` and returns when the last is in the FIFO; drops what a stuck UART does not take.
+    /// Sends `bytes` and returns when the last is in the FIFO; drops what a stuck UART does not take. Nothing is sent, and
+    /// the core stops, once another one reports the end.
     pub fn write(self, bytes: &[u8]) {
+        ending::stop_if_begun();
         for &byte in bytes {
             // Masked for one byte at a time only: received bytes must not wait for sent ones.
             let mut try_write = |byte| with_uart(|uart| uart.try_write(byte)) != Some(false);

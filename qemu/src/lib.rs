@@ -1,6 +1,7 @@
 //! A QEMU `raspi4b` owned by a test or a command, and its UART.
 //!
 //! * `machine`: start, talk, end; [`Machine`], [`Qemu`]
+//! * `drive`: a card, and its slot
 //! * `args`: flag files with reasons
 //! * `uart`: what the guest has said, and what has been looked at
 //! * `log`: QEMU's complaints, and those that are known
@@ -22,6 +23,7 @@
 #![forbid(unsafe_code)]
 
 mod args;
+mod drive;
 mod error;
 mod log;
 mod machine;

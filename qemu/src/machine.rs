@@ -1,11 +1,12 @@
 //! Starting a `raspi4b`, talking to it, and ending it.
 
 use crate::args;
+use crate::drive::{Drive, Slot};
 use crate::error::Error;
 use crate::log::Log;
 use crate::seat::Seat;
 use crate::uart::{Stop, Uart};
-use std::ffi::{OsStr, OsString};
+use std::ffi::OsString;
 use std::io::{self, Read, Write};
 use std::path::PathBuf;
 use std::process::{Child, ChildStdin, Command, ExitStatus, Stdio};
@@ -30,10 +31,9 @@ fn parse_version(text: &str) -> Option<(u32, u32)> {
 #[derive(Clone, Debug)]
 pub struct Machine {
     flags: Vec<&'static str>,
-    /// Where a card goes; `None` is the machine's own slot.
-    card_device: Option<&'static str>,
+    slot: Slot,
     kernel: PathBuf,
-    card: Option<PathBuf>,
+    card: Option<Drive>,
     append: String,
     icount: bool,
     extra: Vec<OsString>,
@@ -44,7 +44,7 @@ impl Machine {
     pub fn new(kernel: impl Into<PathBuf>) -> Machine {
         Machine {
             flags: args::raspi4b(),
-            card_device: None,
+            slot: Slot::Machine,
             kernel: kernel.into(),
             card: None,
             append: String::new(),
@@ -57,7 +57,7 @@ impl Machine {
     pub fn virt(kernel: impl Into<PathBuf>) -> Machine {
         Machine {
             flags: args::virt(),
-            card_device: Some("sd-card,drive=card"),
+            slot: Slot::Only,
             ..Machine::new(kernel)
         }
     }
@@ -65,7 +65,29 @@ impl Machine {
     /// Puts a card in. What the guest writes is lost with the machine: an image can be shared.
     #[must_use]
     pub fn card(mut self, image: impl Into<PathBuf>) -> Machine {
-        self.card = Some(image.into());
+        let image = image.into();
+        self.card = Some(Drive {
+            image,
+            errors: None,
+        });
+        self
+    }
+
+    /// Puts the card into a raspi4b's EMMC2, where a board has it, instead of the machine's own slot.
+    #[must_use]
+    pub fn on_emmc2(mut self) -> Machine {
+        self.slot = Slot::Emmc2;
+        self
+    }
+
+    /// Lets reads of the card fail on the host's side: by the rules in a file, QEMU's `blkdebug` has their syntax.
+    ///
+    /// # Panics
+    /// There is no card.
+    #[must_use]
+    pub fn read_errors(mut self, rules: impl Into<PathBuf>) -> Machine {
+        let card = self.card.as_mut().expect("a card is in");
+        card.errors = Some(rules.into());
         self
     }
 
@@ -104,17 +126,7 @@ impl Machine {
         command.args(&self.flags).arg("-D").arg(log.path());
         command.arg("-kernel").arg(&self.kernel);
         if let Some(card) = &self.card {
-            let place = match self.card_device {
-                None => "if=sd",
-                Some(_) => "if=none,id=card",
-            };
-            let mut drive = OsString::from(place);
-            drive.push(",format=raw,snapshot=on,file=");
-            drive.push(doubled_commas(card.as_os_str()));
-            command.arg("-drive").arg(drive);
-            if let Some(device) = self.card_device {
-                command.args(["-device", device]);
-            }
+            command.args(card.args(self.slot));
         }
         if !self.append.is_empty() {
             command.arg("-append").arg(&self.append);
@@ -158,14 +170,6 @@ fn tied_to_us() -> Command {
         command
     } else {
         Command::new(PROGRAM)
-    }
-}
-
-/// QEMU splits option values at commas; a doubled one stands for itself.
-fn doubled_commas(path: &OsStr) -> OsString {
-    match path.to_str() {
-        Some(text) => text.replace(',', ",,").into(),
-        None => path.to_owned(),
     }
 }
 
@@ -346,10 +350,5 @@ mod tests {
         let debian = "QEMU emulator version 10.0.2 (Debian 1:10.0.2+ds-2)\nCopyright";
         assert_eq!(parse_version(debian), Some((10, 0)));
         assert_eq!(parse_version("qemu-system-aarch64: not found"), None);
-    }
-
-    #[test]
-    fn commas_in_file_names_do_not_end_the_option() {
-        assert_eq!(doubled_commas(OsStr::new("a,b.img")), "a,,b.img");
     }
 }

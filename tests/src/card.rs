@@ -46,9 +46,14 @@ impl Card {
     /// # Panics
     /// The image cannot be written.
     pub fn blank() -> Card {
+        Card::of_zeros(MIN_BYTES)
+    }
+
+    /// A card of `size_bytes` zeros.
+    pub(crate) fn of_zeros(size_bytes: u64) -> Card {
         let card = Card { path: fresh_path() };
         let file = File::create(&card.path).expect("the card can be written");
-        file.set_len(MIN_BYTES).expect("the card can be written");
+        file.set_len(size_bytes).expect("the card can be written");
         card
     }
 

@@ -2,6 +2,9 @@
 //!
 //! * [`boot`]: the firmware, built once per test program, in a machine
 //! * [`card`]: cards with any contents, good and bad
+//! * [`layout`]: cards with any partition table
+//! * [`ram`]: what is in memory before the firmware starts: device trees, junk
+//! * [`device_tree`]: trees as the board's firmware hands them over
 //! * [`host`]: the same engine on the host, for comparison
 //! * [`requests`]: what a program asks, and the events that answer
 //! * [`monitor`]: the hand that pulls cards out and pushes them in
@@ -10,6 +13,9 @@
 
 pub mod boot;
 pub mod card;
+pub mod device_tree;
 pub mod host;
+pub mod layout;
 pub mod monitor;
+pub mod ram;
 pub mod requests;

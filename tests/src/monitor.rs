@@ -79,14 +79,31 @@ impl Monitor {
         self.execute("blockdev-change-medium", arguments);
     }
 
-    fn execute(&mut self, command: &str, arguments: Value) {
+    /// Where each core is.
+    ///
+    /// # Panics
+    /// The monitor does not say.
+    pub fn program_counters(&mut self) -> Vec<u64> {
+        let command = json!({"command-line": "info registers -a"});
+        let answer = self.execute("human-monitor-command", command);
+        let registers = answer.as_str().expect("text for people");
+        let counters = registers.split("PC=").skip(1);
+        counters
+            .map(|rest| {
+                let digits = rest.get(..16).expect("16 digits");
+                u64::from_str_radix(digits, 16).expect("a number")
+            })
+            .collect()
+    }
+
+    fn execute(&mut self, command: &str, arguments: Value) -> Value {
         let request = json!({"execute": command, "arguments": arguments});
         writeln!(self.stream, "{request}").expect("the monitor listens");
         loop {
             let answer = self.next_line();
             assert!(answer.get("error").is_none(), "{command}: {answer}");
-            if answer.get("return").is_some() {
-                return;
+            if let Some(answer) = answer.get("return") {
+                return answer.clone();
             }
         }
     }

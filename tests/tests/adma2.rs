@@ -31,7 +31,7 @@ fn dma_brings_in_what_the_data_port_does() {
         .lines()
         .filter(|line| line.contains(" bytes at "))
         .collect();
-    assert_eq!(reads.len(), 8, "{text}");
+    assert_eq!(reads.len(), 15, "{text}");
     assert!(
         reads
             .iter()

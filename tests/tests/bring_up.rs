@@ -52,7 +52,7 @@ fn the_log_for_reports_has_what_the_machine_is() {
         "entry      EL2, counter 62500000 Hz",
         "emulated   true",
         "RAM        0x0-0x3bffffff, 0x40000000-0x7fffffff",
-        "tree       none at 0x100, None bytes: no device tree: the firmware names no place for one",
+        "tree       at 0x100: no device tree: none can be there",
         // the probe of a register that QEMU does not have comes back
         "chip       -",
         "EMMC2 caps 0x052134b4",
@@ -123,8 +123,16 @@ fn a_device_tree_that_cannot_be_read_is_said() {
     cut_off.truncate(120);
     cut_off[4..8].copy_from_slice(&120_u32.to_be_bytes());
     for (name, bytes, what) in [
-        ("junk", vec![0xA5; 64], "no device tree: it starts with 0xa5a5a5a5"),
-        ("impossible", impossible, "device tree ignored: impossible sizes"),
+        (
+            "junk",
+            vec![0xA5; 64],
+            "no device tree: it starts with 0xa5a5a5a5",
+        ),
+        (
+            "impossible",
+            impossible,
+            "device tree ignored: impossible sizes",
+        ),
         ("cut-off", cut_off, "device tree ignored: cut off at byte"),
     ] {
         let path = scratch(&format!("{name}.dtb"));
@@ -139,10 +147,16 @@ fn a_device_tree_that_cannot_be_read_is_said() {
             .arg("-device")
             .arg(format!("loader,file={image},addr=0x200000,force-raw=on"))
             .arg("-device")
-            .arg(format!("loader,file={},addr=0x8000000,force-raw=on", path.display()));
+            .arg(format!(
+                "loader,file={},addr=0x8000000,force-raw=on",
+                path.display()
+            ));
         let text = start_of(&machine);
         assert_eq!(text.matches(what).count(), 1, "no {what:?} in:\n{text}");
-        assert!(text.contains("(at 0x8000000); RAM as the mailbox"), "{text}");
+        assert!(
+            text.contains("(at 0x8000000); RAM as the mailbox"),
+            "{text}"
+        );
     }
     let text = start_of(&Machine::new(&kernel().image_path));
     assert!(!text.contains("device tree"), "{text}");

@@ -28,7 +28,7 @@ fn shape() -> Shape {
 const IDS: [u32; 4] = [5, 6, 7, 300];
 const REPLY: Duration = Duration::from_secs(20);
 
-/// A scale that is no number stops a load half-way: with a checksum the file is told to be damaged, and
+/// A scale that is NaN stops a load half-way: with a checksum the file is told to be damaged, and
 /// without one what is wrong in it.
 #[test]
 fn damage_that_stops_a_load_is_told_from_a_file_badly_made() {

@@ -1,7 +1,7 @@
 //! What a person can ask for besides talking to the model: one row each.
 
+use alloc::format;
 use alloc::string::{String, ToString};
-use core::fmt;
 use protocol::Op;
 use protocol::request::{
     Bench, Complete, Info, Kernels, Load, Logits, Membw, Models, Ppl, Reboot, Reset, Sampling,
@@ -58,7 +58,7 @@ const COMMANDS: &[(&str, &str, Meaning)] = &[
     (
         "/set [NAME [VALUE]]",
         "shows or changes settings",
-        |words| match words.split_once([' ', '=']) {
+        |words| match words.split_once(|c: char| c == '=' || c.is_whitespace()) {
             None if words.is_empty() => Some(Action::ShowSettings),
             None => Some(Action::ShowSetting(words.to_string())),
             Some((key, value)) => {
@@ -159,9 +159,10 @@ pub fn help() -> impl Iterator<Item = (&'static str, &'static str)> {
 }
 
 /// Why a line is not a command.
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum CommandError {
     /// No command has this name.
+    #[error("no command is called /{name}; {}", what_instead(.similar))]
     Unknown {
         /// The name.
         name: String,
@@ -169,11 +170,13 @@ pub enum CommandError {
         similar: Option<&'static str>,
     },
     /// The command needs something after its name.
+    #[error("usage: {usage}")]
     NeedsArgument {
         /// The command.
         usage: &'static str,
     },
     /// What follows the name cannot be read.
+    #[error("{argument:?} cannot be read; usage: {usage}")]
     BadArgument {
         /// The command.
         usage: &'static str,
@@ -182,32 +185,12 @@ pub enum CommandError {
     },
 }
 
-impl fmt::Display for CommandError {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match self {
-            Self::Unknown {
-                name,
-                similar: Some(similar),
-            } => write!(
-                f,
-                "no command is called /{name}; did you mean {similar}? /help lists all"
-            ),
-            Self::Unknown {
-                name,
-                similar: None,
-            } => write!(
-                f,
-                "no command is called /{name}; /help lists all. A space before the / sends it to the model"
-            ),
-            Self::NeedsArgument { usage } => write!(f, "usage: {usage}"),
-            Self::BadArgument { usage, argument } => {
-                write!(f, "{argument:?} cannot be read; usage: {usage}")
-            }
-        }
+fn what_instead(similar: &Option<&str>) -> String {
+    match similar {
+        Some(similar) => format!("did you mean {similar}? /help lists all"),
+        None => String::from("/help lists all. A space before the / sends it to the model"),
     }
 }
-
-impl core::error::Error for CommandError {}
 
 fn command_name(usage: &str) -> &str {
     let slashed = usage.split(' ').next().unwrap_or(usage);

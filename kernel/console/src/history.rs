@@ -4,7 +4,7 @@ use alloc::collections::VecDeque;
 use alloc::string::String;
 
 /// Lines kept, newest last; bounded in number and in bytes.
-#[derive(Debug)]
+#[derive(Debug, Default)]
 pub struct History {
     lines: VecDeque<String>,
     bytes: usize,
@@ -18,16 +18,6 @@ impl History {
     pub const MAX_LINES: usize = 64;
     /// The most bytes that all kept lines have together.
     pub const MAX_BYTES: usize = 64 * 1024;
-
-    /// A history without lines.
-    pub const fn new() -> Self {
-        Self {
-            lines: VecDeque::new(),
-            bytes: 0,
-            at: None,
-            draft: String::new(),
-        }
-    }
 
     /// Keeps `line` unless it is blank or repeats the newest one; ends browsing.
     pub fn add(&mut self, line: &str) {
@@ -78,19 +68,13 @@ impl History {
     }
 }
 
-impl Default for History {
-    fn default() -> Self {
-        Self::new()
-    }
-}
-
 #[cfg(test)]
 mod tests {
     use super::History;
 
     #[test]
     fn up_and_down_walk_and_give_the_draft_back() {
-        let mut history = History::new();
+        let mut history = History::default();
         assert_eq!(history.older("draft"), None);
         for line in ["one", "two", "two", "  "] {
             history.add(line);
@@ -105,7 +89,7 @@ mod tests {
 
     #[test]
     fn old_lines_give_way() {
-        let mut history = History::new();
+        let mut history = History::default();
         for n in 0..History::MAX_LINES + 5 {
             history.add(&format!("line {n}"));
         }

@@ -1,6 +1,6 @@
 //! Board and model as a person reads them.
 
-use crate::screen::{Screen, Size, say};
+use crate::screen::{Screen, Size, counted, say};
 use core::fmt::{self, Display, Formatter};
 use protocol::event::Info;
 use protocol::facts::{BoardFacts, LoadTiming, ModelFacts};
@@ -11,9 +11,8 @@ pub struct BoardLine<'a>(pub &'a BoardFacts);
 impl Display for BoardLine<'_> {
     fn fmt(&self, f: &mut Formatter<'_>) -> fmt::Result {
         let board = self.0;
-        let s = if board.cores == 1 { "" } else { "s" };
-        let (name, mib, cores) = (&board.name, board.ram_bytes >> 20, board.cores);
-        write!(f, "{name}, {mib} MiB RAM, {cores} core{s}")?;
+        let (name, mib) = (&board.name, board.ram_bytes >> 20);
+        write!(f, "{name}, {mib} MiB RAM, {}", counted(board.cores, "core"))?;
         if board.clock_hz > 0 {
             write!(f, " at {} MHz", board.clock_hz / 1_000_000)?;
         }

@@ -4,7 +4,7 @@
 //! |---|---|
 //! | [`run()`] | the loop: input to requests, steps, events to output |
 //! | [`board`] | what the console needs of the machine that it runs on |
-//! | [`inbox`], [`line_editor`], [`history`] | bytes to lines, with echo; a stop while the session is busy |
+//! | [`input_queue`], [`line_editor`], [`history`] | bytes to lines, with echo; a stop while the session is busy |
 //! | [`command`] | a person's line to a request |
 //! | [`person`], [`records`], [`info`] | events to text |
 //! | [`screen`] | text to the serial line |
@@ -19,8 +19,8 @@ extern crate alloc;
 pub mod board;
 pub mod command;
 pub mod history;
-pub mod inbox;
 pub mod info;
+pub mod input_queue;
 pub mod line_editor;
 pub mod person;
 pub mod records;

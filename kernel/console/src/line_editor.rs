@@ -35,8 +35,8 @@ pub enum Input {
     EndOfInput,
     /// More was typed than a line takes; a person's line can be had back with the up key.
     Overlong {
-        /// Whether it was a program's line.
-        json: bool,
+        /// The beginning of a program's line.
+        json: Option<Vec<u8>>,
         /// The limit in bytes.
         limit: usize,
         /// How many bytes came after it.
@@ -74,7 +74,7 @@ impl LineEditor {
             keys: KeyDecoder::new(),
             buffer: Buffer::new(),
             display: Display::new(columns),
-            history: History::new(),
+            history: History::default(),
             killed: String::new(),
             prompt: String::from(prompt),
             dropped: 0,
@@ -126,6 +126,17 @@ impl LineEditor {
             .find_map(|key| self.key(key, echo))
     }
 
+    /// The line in the making, when no byte will ever follow.
+    pub fn finish(&mut self, echo: &mut Vec<u8>) -> Option<Input> {
+        if self.is_empty() {
+            return None;
+        }
+        // In pasted text a line end does not enter.
+        let line = self.push(b'\n', echo).unwrap_or_else(|| self.enter(echo));
+        self.keys = KeyDecoder::new();
+        Some(line)
+    }
+
     /// Brings the terminal's row up to date.
     pub fn refresh(&mut self, echo: &mut Vec<u8>) {
         self.display
@@ -163,7 +174,7 @@ impl LineEditor {
         Some(match dropped {
             0 => Input::Json(bytes),
             _ => Input::Overlong {
-                json: true,
+                json: Some(bytes),
                 limit: MAX_JSON_BYTES,
                 dropped,
             },
@@ -251,7 +262,7 @@ impl LineEditor {
         self.forget();
         match invalid {
             _ if dropped > 0 => Input::Overlong {
-                json: false,
+                json: None,
                 limit: MAX_LINE_BYTES,
                 dropped,
             },

@@ -3,7 +3,7 @@
 use crate::command::{self, Action};
 use crate::info::{BoardLine, show_info};
 use crate::records::{Status, bench_row, check_row, kernels_row, matrix_line, membw_row};
-use crate::screen::{Screen, Size, say};
+use crate::screen::{Screen, Size, counted, say};
 use alloc::string::String;
 use core::fmt::Write;
 use protocol::event::{Done, Error, ErrorCode, Event, Finish, Models, Ppl, Progress};
@@ -13,7 +13,7 @@ use protocol::{Id, Op, Setting, Settings};
 
 /// Who has asked something, and so who gets the answer.
 #[derive(Debug, Clone, PartialEq)]
-pub enum Asker {
+pub enum Client {
     /// The start of the console.
     Start {
         /// Whether it says nothing of what goes well.
@@ -25,7 +25,7 @@ pub enum Asker {
     Program(Id),
 }
 
-impl Asker {
+impl Client {
     /// The name of the request.
     pub fn id(&self) -> Id {
         match self {
@@ -130,8 +130,19 @@ impl<'b> Person<'b> {
     }
 
     /// Shows a setting that has changed.
-    pub fn changed(&self, setting: Setting, settings: &Settings, has_conversation: bool) {
+    pub fn changed(
+        &self,
+        setting: Setting,
+        settings: &Settings,
+        model: Option<&ModelFacts>,
+        has_conversation: bool,
+    ) {
         self.show_setting(setting, settings);
+        let changes_nothing = setting == Setting::Think && settings.think;
+        if changes_nothing && model.is_some_and(|model| !model.can_think) {
+            let note = "    the loaded model has no switch for thinking: it changes nothing there";
+            self.screen.line(note);
+        }
         let when = match setting.effect() {
             Effect::Reset if has_conversation => "with the next conversation: /reset",
             Effect::Now | Effect::Reset => return,
@@ -154,10 +165,10 @@ impl<'b> Person<'b> {
                 let plan = bench.plan(self.board.emulated);
                 say!(
                     self.screen,
-                    "{} runs of {} prompt tokens and {} answer tokens per core count, {} kernels; Ctrl-C stops",
-                    plan.runs,
-                    plan.prompt_tokens,
-                    plan.tokens,
+                    "{} of {} and {} per core count, {} kernels; Ctrl-C stops",
+                    counted(plan.runs, "run"),
+                    counted(plan.prompt_tokens, "prompt token"),
+                    counted(plan.tokens, "answer token"),
                     settings.kernels
                 );
             }
@@ -185,13 +196,13 @@ impl<'b> Person<'b> {
     }
 
     /// Shows an event; what is to be done next.
-    pub fn event(&mut self, asker: &Asker, event: &Event<'_>) -> Option<Op> {
-        let is_quiet = *asker == Asker::Start { quiet: true };
+    pub fn event(&mut self, client: &Client, event: &Event<'_>) -> Option<Op> {
+        let is_quiet = *client == Client::Start { quiet: true };
         match event {
             Event::Token(token) => self.screen.put_untrusted(&token.text),
             Event::Text(text) => self.screen.put_untrusted(&text.text),
             Event::Info(info) => show_info(self.screen, info),
-            Event::Models(models) => return self.models(asker, models),
+            Event::Models(models) => return self.models(client, models),
             Event::Loaded(loaded) => {
                 self.end_of_progress();
                 if !is_quiet {
@@ -217,9 +228,9 @@ impl<'b> Person<'b> {
             }
             Event::TextReady(text) => say!(
                 self.screen,
-                "{} tokens, {} chunks of {}; the conversation is forgotten; Ctrl-C stops",
-                text.text_tokens,
-                text.chunks,
+                "{}, {} of {}; the conversation is forgotten; Ctrl-C stops",
+                counted(text.text_tokens, "token"),
+                counted(text.chunks, "chunk"),
                 text.chunk_len
             ),
             Event::Ppl(ppl) => {
@@ -234,8 +245,8 @@ impl<'b> Person<'b> {
                 );
             }
             Event::Selftest(check) => say!(self.screen, "{}", check_row(check)),
-            Event::Done(done) => self.done(asker, done),
-            Event::Error(error) => self.error(asker, error),
+            Event::Done(done) => self.done(client, done),
+            Event::Error(error) => self.error(client, error),
             // Nothing was measured; or a person has not asked for it.
             Event::Bench(_) | Event::Membw(_) => {}
             Event::Logits(_) | Event::Counts(_) | Event::Tokens(_) | Event::Progress(_) => {}
@@ -245,8 +256,8 @@ impl<'b> Person<'b> {
     }
 
     /// The files on the card; at the start the only one is loaded.
-    fn models(&self, asker: &Asker, models: &Models) -> Option<Op> {
-        let is_start = matches!(asker, Asker::Start { .. });
+    fn models(&self, client: &Client, models: &Models) -> Option<Op> {
+        let is_start = matches!(client, Client::Start { .. });
         match models.models.as_slice() {
             [] => self
                 .screen
@@ -289,7 +300,7 @@ impl<'b> Person<'b> {
         }
     }
 
-    fn done(&mut self, asker: &Asker, done: &Done) {
+    fn done(&mut self, client: &Client, done: &Done) {
         let stopped = done.finish_reason == Some(Finish::Abort);
         if let (Some(generated), Some(finish)) = (&done.generated, done.finish_reason) {
             self.screen.put("\n");
@@ -301,7 +312,7 @@ impl<'b> Person<'b> {
                 };
                 say!(self.screen, "{status}");
             }
-            if *asker == Asker::Person("ask") && finish == Finish::ContextFull {
+            if *client == Client::Person("ask") && finish == Finish::ContextFull {
                 self.screen
                     .line("the context is full: /reset starts a new conversation");
             }
@@ -313,7 +324,8 @@ impl<'b> Person<'b> {
                 0 => self.screen.line("everything is right"),
                 n => say!(
                     self.screen,
-                    "{n} checks are WRONG: do not trust this machine's answers"
+                    "WRONG: {}; do not trust this machine's answers",
+                    counted(n, "check")
                 ),
             }
             return;
@@ -331,14 +343,14 @@ impl<'b> Person<'b> {
         if stopped {
             self.screen.line("stopped");
         }
-        if *asker == Asker::Person("reset") {
+        if *client == Client::Person("reset") {
             self.screen.line("the conversation is forgotten");
         }
     }
 
-    fn error(&mut self, asker: &Asker, error: &Error<'_>) {
+    fn error(&mut self, client: &Client, error: &Error<'_>) {
         let is_gone = self.is_reloading
-            || (matches!(asker, Asker::Start { .. }) && error.code == ErrorCode::LoadFailed);
+            || (matches!(client, Client::Start { .. }) && error.code == ErrorCode::LoadFailed);
         self.end_of_progress();
         match error.code {
             ErrorCode::NoModel => self

@@ -2,16 +2,16 @@
 
 use crate::board::Board;
 use crate::command::{self, Action};
-use crate::inbox::Inbox;
+use crate::input_queue::InputQueue;
 use crate::line_editor::Input;
-use crate::person::{Asker, Person};
-use crate::screen::{Screen, say};
+use crate::person::{Client, Person};
+use crate::screen::{Screen, counted, say};
 use alloc::string::String;
 use ops::arena::Line;
 use protocol::event::{Error, ErrorCode, Event};
 use protocol::request::{Ask, Models, Rejected};
 use protocol::{Id, Op, Request, Setting, Settings, json};
-use session::{Kept, Session, Step};
+use session::{Session, SessionState, Step};
 
 /// What is shown where a person types.
 const PROMPT: &str = "> ";
@@ -46,9 +46,9 @@ pub fn run<B: Board>(board: &B, ram: &mut [Line]) -> Exit {
     let mut console = Console {
         board,
         screen,
-        inbox: Inbox::new(board.serial(), PROMPT, settings.columns),
+        input: InputQueue::new(board.serial(), PROMPT, settings.columns),
         person: Person::new(screen, board.facts()),
-        asker: Asker::Start { quiet },
+        client: Client::Start { quiet },
         is_busy: false,
         reported_lost: 0,
     };
@@ -61,19 +61,19 @@ pub fn run<B: Board>(board: &B, ram: &mut [Line]) -> Exit {
         Some(name) => command::load(name),
         None => Op::Models(Models {}),
     };
-    let mut kept = Kept::new(settings);
+    let mut state = SessionState::new(settings);
     let scratch = (SCRATCH_BYTES / Line::BYTES).min(ram.len() / 2);
     let (ram, scratch) = ram.split_at_mut(ram.len() - scratch);
     let mut first = Some(Request::unnamed(first));
     let exit = loop {
         // The model before is gone here, and all of the RAM is free again.
-        let mut session = Session::new(board, kept, ram, scratch);
+        let mut session = Session::new(board, state, ram, scratch);
         first
             .take()
             .into_iter()
             .for_each(|request| session.submit(request));
         let exit = console.serve(&mut session);
-        kept = session.into_kept();
+        state = session.into_state();
         if let Some(exit) = exit {
             break exit;
         }
@@ -101,11 +101,11 @@ fn read_settings<B: Board>(board: &B, screen: Screen<'_>) -> Settings {
 struct Console<'b, B: Board> {
     board: &'b B,
     screen: Screen<'b>,
-    inbox: Inbox<'b>,
+    input: InputQueue<'b>,
     person: Person<'b>,
     /// Who has asked what is being answered.
-    asker: Asker,
-    /// Whether the inbox looks for a stop.
+    client: Client,
+    /// Whether the input looks for a stop.
     is_busy: bool,
     /// Lost bytes that have been reported.
     reported_lost: u32,
@@ -118,22 +118,22 @@ impl<'b, B: Board> Console<'b, B> {
             self.show_events(session);
             if session.can_stop() {
                 if !self.is_busy {
-                    self.inbox.begin(self.asker.id());
+                    self.input.begin(self.client.id());
                     self.is_busy = true;
                 }
-                if self.inbox.poll() {
+                if self.input.poll() {
                     session.stop();
                     continue;
                 }
             } else if core::mem::take(&mut self.is_busy) {
-                self.inbox.end();
+                self.input.end();
             }
-            let (person, asker) = (&mut self.person, &self.asker);
+            let (person, client) = (&mut self.person, &self.client);
             let screen = self.screen;
-            let step = session.step(&mut |id, file, progress| match asker {
-                Asker::Program(_) => write_event(screen, id, &Event::Progress(progress)),
-                Asker::Start { quiet: true } => {}
-                Asker::Start { .. } | Asker::Person(_) => person.progress(file, progress),
+            let step = session.step(&mut |id, file, progress| match client {
+                Client::Program(_) => write_event(screen, id, &Event::Progress(progress)),
+                Client::Start { quiet: true } => {}
+                Client::Start { .. } | Client::Person(_) => person.progress(file, progress),
             });
             match step {
                 Step::Busy => {}
@@ -146,7 +146,7 @@ impl<'b, B: Board> Console<'b, B> {
                     return Some(Exit::Reboot);
                 }
                 Step::Idle => {
-                    let Some(input) = self.inbox.next_input() else {
+                    let Some(input) = self.input.next_input() else {
                         return Some(Exit::End);
                     };
                     self.report_lost();
@@ -161,7 +161,7 @@ impl<'b, B: Board> Console<'b, B> {
         match input {
             Input::Json(line) => match Request::parse(&line) {
                 Ok(request) => {
-                    self.asker = Asker::Program(request.id.clone());
+                    self.client = Client::Program(request.id.clone());
                     session.submit(request);
                 }
                 Err(Rejected { id, error }) => self.refuse(&id, error.into()),
@@ -186,28 +186,33 @@ impl<'b, B: Board> Console<'b, B> {
                 Err(error) => say!(self.screen, "{error}"),
             },
             Input::Overlong {
-                json: true,
+                json: Some(start),
                 limit,
                 dropped,
             } => {
+                let id = Request::parse(&start)
+                    .map_or_else(|rejected| rejected.id, |request| request.id);
                 let message = format_args!(
-                    "the line has {dropped} bytes more than the {limit} that a request may have"
+                    "the line has {} more than the {limit} that a request may have",
+                    counted(dropped, "byte")
                 );
-                self.refuse(&Id::None, Error::new(ErrorCode::Overlong, message));
+                self.refuse(&id, Error::new(ErrorCode::Overlong, message));
             }
             Input::Overlong {
-                json: false,
+                json: None,
                 limit,
                 dropped,
             } => say!(
                 self.screen,
-                "the line has {dropped} bytes more than the {limit} that it may have; nothing was sent. The up key \
-                 gives its beginning back"
+                "the line has {} more than the {limit} that it may have; nothing was sent. The up key gives its \
+                 beginning back",
+                counted(dropped, "byte")
             ),
             Input::InvalidUtf8 { count, first } => say!(
                 self.screen,
-                "{count} bytes (the first is 0x{first:02X}) are not UTF-8; nothing was sent. Set the terminal to UTF-8; \
-                 the up key gives the line back"
+                "not UTF-8: {} (the first is 0x{first:02X}); nothing was sent. Set the terminal to UTF-8; the up key \
+                 gives the line back",
+                counted(count, "byte")
             ),
             Input::EndOfInput => self
                 .screen
@@ -218,8 +223,11 @@ impl<'b, B: Board> Console<'b, B> {
 
     /// Submits what a person asks.
     fn ask(&mut self, op: Op, session: &mut Session<'_, 'b, B>) {
+        if let Err(error) = op.check() {
+            return say!(self.screen, "{error}");
+        }
         self.person.begin(&op, session.settings(), session.model());
-        self.asker = Asker::Person(op.name());
+        self.client = Client::Person(op.name());
         session.submit(Request::unnamed(op));
     }
 
@@ -234,46 +242,51 @@ impl<'b, B: Board> Console<'b, B> {
                 Event::Settings(changed) => Setting::named(&changed.key),
                 _ => None,
             };
-            let next = match (&self.asker, &event) {
+            let next = match (&self.client, &event) {
                 (_, Event::Notice(notice)) => {
                     say!(self.screen, "{notice}");
                     None
                 }
-                (Asker::Program(_), Event::TextReady(_)) => None,
-                (Asker::Program(_), event) => {
+                (Client::Program(_), Event::TextReady(_)) => None,
+                (Client::Program(_), event) => {
                     write_event(self.screen, id, event);
                     None
                 }
-                (asker, event) => self.person.event(asker, event),
+                (client, event) => self.person.event(client, event),
             };
             if let Some(op) = next {
                 session.submit(Request::unnamed(op));
             }
             if let Some(setting) = changed {
-                self.settle(setting, session);
+                self.apply(setting, session);
             }
         }
     }
 
     /// What a changed setting changes at once.
-    fn settle(&mut self, setting: Setting, session: &Session<'_, 'b, B>) {
+    fn apply(&mut self, setting: Setting, session: &Session<'_, 'b, B>) {
         let settings = session.settings();
         if setting == Setting::Columns {
-            self.inbox.editor.set_columns(settings.columns);
+            self.input.editor.set_columns(settings.columns);
         }
-        if let Asker::Person(_) = self.asker {
-            self.person
-                .changed(setting, settings, session.has_conversation());
+        if let Client::Person(_) = self.client {
+            self.person.changed(
+                setting,
+                settings,
+                session.model(),
+                session.has_conversation(),
+            );
         }
     }
 
     /// Says it when received bytes were lost.
     fn report_lost(&mut self) {
-        let ahead = self.inbox.take_lost();
+        let ahead = self.input.take_lost();
         if ahead > 0 {
             say!(
                 self.screen,
-                "{ahead} bytes were lost: more was typed ahead than is kept"
+                "{} lost: more was typed ahead than is kept",
+                counted(ahead, "byte")
             );
         }
         let on_line = self.board.lost_bytes();
@@ -281,7 +294,8 @@ impl<'b, B: Board> Console<'b, B> {
             let lost = on_line.wrapping_sub(self.reported_lost);
             say!(
                 self.screen,
-                "{lost} received bytes were lost or damaged: what was typed may be incomplete"
+                "lost or damaged while received: {}; what was typed may be incomplete",
+                counted(lost as usize, "byte")
             );
             self.reported_lost = on_line;
         }

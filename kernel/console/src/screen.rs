@@ -79,6 +79,11 @@ impl fmt::Display for Size {
     }
 }
 
+/// A number of things.
+pub fn counted(n: usize, thing: &str) -> impl fmt::Display {
+    fmt::from_fn(move |f| write!(f, "{n} {thing}{}", if n == 1 { "" } else { "s" }))
+}
+
 /// Writes to a [`Screen`], which takes everything.
 macro_rules! say {
     ($screen:expr, $($arg:tt)*) => {{
@@ -91,7 +96,7 @@ pub(crate) use say;
 
 #[cfg(test)]
 mod tests {
-    use super::{Screen, Size};
+    use super::{Screen, Size, counted};
     use crate::board::Serial;
     use std::cell::RefCell;
 
@@ -118,6 +123,12 @@ mod tests {
             sink.0.borrow().as_slice(),
             "a\r\nb1\r\nx^[[2Jy\u{FFFD}z\r\n\t^?".as_bytes()
         );
+    }
+
+    #[test]
+    fn one_thing_has_no_s() {
+        let shown = [0, 1, 2].map(|n| counted(n, "byte").to_string());
+        assert_eq!(shown, ["0 bytes", "1 byte", "2 bytes"]);
     }
 
     #[test]

@@ -2,6 +2,9 @@
 //!
 //! **Resources**: docs/hardware.md MEM-4, MMU-6, MMU-7.
 
+#[cfg(test)]
+pub(crate) mod shadow;
+
 /// Keeps caches and memory in step. Nothing on this chip is coherent with the cores, and QEMU has no
 /// caches, so that a missing call shows on a board only.
 pub trait Caches {

@@ -66,51 +66,13 @@ impl ModelBench {
             started: (0, 0),
         })
     }
-
-    fn report<M: Machine>(&self, lab: &mut Lab<'_, '_, M>) {
-        let board = lab.machine.facts();
-        let conditions = Conditions::new(board, &lab.machine.health());
-        let Some(subject) = &mut lab.subject else {
-            return;
-        };
-        subject.engine.truncate(0);
-        let facts = subject.facts;
-        for (i, samples) in self.samples.iter().enumerate() {
-            let plan = self.plan;
-            let phases = [
-                (Phase::Prefill, plan.prompt_tokens, 0),
-                (Phase::Decode, plan.tokens, plan.prompt_tokens),
-            ];
-            for ((phase, tokens, context_start), samples) in phases.into_iter().zip(samples) {
-                let rate = samples.per_second(tokens as f64);
-                lab.report.event(Event::Bench(Box::new(event::Bench {
-                    phase,
-                    cores: i + 1,
-                    tokens,
-                    context_start,
-                    reused_tokens: 0,
-                    irqs_in_window: 0,
-                    emulated: board.emulated,
-                    model: facts.file.clone(),
-                    format: facts.format.clone(),
-                    kv: facts.kv.clone(),
-                    kernels: self.kernels,
-                    bytes_per_token: facts.bytes_per_token,
-                    conditions: conditions.clone(),
-                    samples: samples.record(),
-                    tokens_per_s: rate.filter(|_| !board.emulated),
-                })));
-            }
-        }
-    }
 }
 
 impl<M: Machine> Experiment<M> for ModelBench {
     /// One batch of the prompt, or one token.
-    fn step(&mut self, lab: &mut Lab<'_, '_, M>) -> Result<Option<Done>, Error<'static>> {
+    fn step(&mut self, lab: &mut Lab<'_, '_, M>) -> Result<bool, Error<'static>> {
         let Some((round, at)) = self.turns.current() else {
-            self.report(lab);
-            return Ok(Some(Done::measured(false)));
+            return Ok(true);
         };
         let machine = lab.machine;
         let cores = machine.cores(Some(at + 1));
@@ -148,12 +110,45 @@ impl<M: Machine> Experiment<M> for ModelBench {
             self.done = 0;
             self.turns.advance();
         }
-        Ok(None)
+        Ok(false)
     }
 
-    fn stop(&mut self, lab: &mut Lab<'_, '_, M>) -> Done {
-        self.report(lab);
-        Done::measured(true)
+    fn end(&mut self, stopped: bool, lab: &mut Lab<'_, '_, M>) -> Done {
+        let board = lab.machine.facts();
+        let conditions = Conditions::new(board, &lab.machine.health());
+        let Some(subject) = &mut lab.subject else {
+            return Done::measured(stopped);
+        };
+        subject.engine.truncate(0);
+        let facts = subject.facts;
+        for (i, samples) in self.samples.iter().enumerate() {
+            let plan = self.plan;
+            let phases = [
+                (Phase::Prefill, plan.prompt_tokens, 0),
+                (Phase::Decode, plan.tokens, plan.prompt_tokens),
+            ];
+            for ((phase, tokens, context_start), samples) in phases.into_iter().zip(samples) {
+                let rate = samples.per_second(tokens as f64);
+                lab.report.event(Event::Bench(Box::new(event::Bench {
+                    phase,
+                    cores: i + 1,
+                    tokens,
+                    context_start,
+                    reused_tokens: 0,
+                    irqs_in_window: 0,
+                    emulated: board.emulated,
+                    model: facts.file.clone(),
+                    format: facts.format.clone(),
+                    kv: facts.kv.clone(),
+                    kernels: self.kernels,
+                    bytes_per_token: facts.bytes_per_token,
+                    conditions: conditions.clone(),
+                    samples: samples.record(),
+                    tokens_per_s: rate.filter(|_| !board.emulated),
+                })));
+            }
+        }
+        Done::measured(stopped)
     }
 }
 

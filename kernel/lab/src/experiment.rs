@@ -51,14 +51,14 @@ pub const NO_MODEL: &str = "no model is loaded: see the ops models and load";
 
 /// A measurement under way.
 pub trait Experiment<M: Machine> {
-    /// Makes the next step: one sample, one pass, one check. The end when there is none left.
+    /// Makes the next step: one sample, one pass, one check. Whether there was none left.
     ///
     /// # Errors
     /// What stands in the way; the experiment is over.
-    fn step(&mut self, lab: &mut Lab<'_, '_, M>) -> Result<Option<Done>, Error<'static>>;
+    fn step(&mut self, lab: &mut Lab<'_, '_, M>) -> Result<bool, Error<'static>>;
 
-    /// Ends it before its last step.
-    fn stop(&mut self, lab: &mut Lab<'_, '_, M>) -> Done;
+    /// Reports what came of it: after its last step, or before when it is `stopped`.
+    fn end(&mut self, stopped: bool, lab: &mut Lab<'_, '_, M>) -> Done;
 }
 
 /// A decoder that failed, as an event.

@@ -17,6 +17,20 @@ pub struct ModelEntry {
     pub len_bytes: u64,
 }
 
+/// A text file of the card.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum TextFile {
+    /// There is no such file.
+    Absent,
+    /// It has more bytes than were asked for at most.
+    TooLong {
+        /// How many.
+        len_bytes: u64,
+    },
+    /// All of it.
+    Whole(Vec<u8>),
+}
+
 /// The machine.
 pub trait Machine {
     /// What goes wrong with the card, in one line that says what to do.
@@ -66,10 +80,9 @@ pub trait Machine {
     /// # Errors
     /// There is no such file, or the card failed.
     fn open_model(&self, name: &str) -> Result<Self::Source<'_>, Self::CardError>;
-    /// A file of the card's root directory, whole; `None` if there is no such file.
+    /// A file of the card's root directory, whole.
     ///
     /// # Errors
-    /// It cannot be read, or has more than `limit_bytes`.
-    fn text_file(&self, name: &str, limit_bytes: usize)
-    -> Result<Option<Vec<u8>>, Self::CardError>;
+    /// It cannot be read.
+    fn text_file(&self, name: &str, limit_bytes: usize) -> Result<TextFile, Self::CardError>;
 }

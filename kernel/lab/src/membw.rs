@@ -72,8 +72,31 @@ impl MemoryBench {
             configurations,
         })
     }
+}
 
-    fn report<M: Machine>(&self, lab: &mut Lab<'_, '_, M>) {
+impl<M: Machine> Experiment<M> for MemoryBench {
+    /// One sample.
+    fn step(&mut self, lab: &mut Lab<'_, '_, M>) -> Result<bool, Error<'static>> {
+        let Some((_, at)) = self.turns.current() else {
+            return Ok(true);
+        };
+        let machine = lab.machine;
+        let configuration = &mut self.configurations[at];
+        let passes =
+            moved_bytes(configuration.bytes, machine.facts().emulated) / configuration.bytes;
+        let cores = machine.cores(Some(configuration.cores));
+        // Zeroed here, outside of the window: the buffer is touched before it is measured.
+        let n = configuration.bytes / size_of::<F32x4>();
+        if let Ok(buffer) = Arena::new(lab.scratch).slice::<F32x4>(n) {
+            let action = configuration.action;
+            let samples = &mut configuration.samples;
+            samples.time(machine, || pass_over(cores, action, passes, buffer));
+        }
+        self.turns.advance();
+        Ok(false)
+    }
+
+    fn end(&mut self, stopped: bool, lab: &mut Lab<'_, '_, M>) -> Done {
         let board = lab.machine.facts();
         for configuration in &self.configurations {
             let moved = moved_bytes(configuration.bytes, board.emulated);
@@ -90,35 +113,7 @@ impl MemoryBench {
                 mean_gb_per_s: rate.filter(|_| !board.emulated),
             }));
         }
-    }
-}
-
-impl<M: Machine> Experiment<M> for MemoryBench {
-    /// One sample.
-    fn step(&mut self, lab: &mut Lab<'_, '_, M>) -> Result<Option<Done>, Error<'static>> {
-        let Some((_, at)) = self.turns.current() else {
-            self.report(lab);
-            return Ok(Some(Done::measured(false)));
-        };
-        let machine = lab.machine;
-        let configuration = &mut self.configurations[at];
-        let passes =
-            moved_bytes(configuration.bytes, machine.facts().emulated) / configuration.bytes;
-        let cores = machine.cores(Some(configuration.cores));
-        // Zeroed here, outside of the window: the buffer is touched before it is measured.
-        let n = configuration.bytes / size_of::<F32x4>();
-        if let Ok(buffer) = Arena::new(lab.scratch).slice::<F32x4>(n) {
-            let action = configuration.action;
-            let samples = &mut configuration.samples;
-            samples.time(machine, || pass_over(cores, action, passes, buffer));
-        }
-        self.turns.advance();
-        Ok(None)
-    }
-
-    fn stop(&mut self, lab: &mut Lab<'_, '_, M>) -> Done {
-        self.report(lab);
-        Done::measured(true)
+        Done::measured(stopped)
     }
 }
 

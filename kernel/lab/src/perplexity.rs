@@ -4,7 +4,7 @@
 //! them are in memory than the decoder gives at once. Whatever the context held is gone afterwards.
 
 use crate::experiment::{Experiment, Lab, model_failed};
-use crate::machine::Machine;
+use crate::machine::{Machine, TextFile};
 use alloc::vec::Vec;
 use llm::perplexity::{CHUNK_LEN, Mean, first_scored, nll, perplexity, standard_error};
 use llm::tokenizer::TokenId;
@@ -49,15 +49,22 @@ impl TextBench {
             return Err(Error::new(ErrorCode::ContextTooShort, message));
         }
         let file = &request.file;
-        let bytes = machine
-            .text_file(file, MAX_TEXT_BYTES)
-            .map_err(|error| Error::new(ErrorCode::Card, error))?
-            .ok_or_else(|| {
+        let read = machine.text_file(file, MAX_TEXT_BYTES);
+        let bytes = match read.map_err(|error| Error::new(ErrorCode::Card, error))? {
+            TextFile::Whole(bytes) => bytes,
+            TextFile::Absent => {
                 let message = format_args!(
                     "no file is called {file:?} in the card's top folder: copy the text there"
                 );
-                Error::new(ErrorCode::NoSuchFile, message)
-            })?;
+                return Err(Error::new(ErrorCode::NoSuchFile, message));
+            }
+            TextFile::TooLong { len_bytes } => {
+                let message = format_args!(
+                    "{file:?} has {len_bytes} bytes: no more than {MAX_TEXT_BYTES} are read, shorten it"
+                );
+                return Err(Error::new(ErrorCode::BadFile, message));
+            }
+        };
         let text = core::str::from_utf8(&bytes).map_err(|error| {
             let at = error.valid_up_to();
             let message =
@@ -99,24 +106,13 @@ impl TextBench {
             scores: Mean::default(),
         })
     }
-
-    fn end<M: Machine>(&self, stopped: bool, lab: &mut Lab<'_, '_, M>) -> Done {
-        lab.machine.mark(Phase::Other);
-        if let Some(subject) = &mut lab.subject {
-            subject.engine.truncate(0);
-        }
-        Done {
-            text_tokens: Some(self.text_tokens),
-            ..Done::measured(stopped)
-        }
-    }
 }
 
 impl<M: Machine> Experiment<M> for TextBench {
     /// A batch of tokens that are not scored, or some that are.
-    fn step(&mut self, lab: &mut Lab<'_, '_, M>) -> Result<Option<Done>, Error<'static>> {
+    fn step(&mut self, lab: &mut Lab<'_, '_, M>) -> Result<bool, Error<'static>> {
         if self.done == self.ids.len() {
-            return Ok(Some(self.end(false, lab)));
+            return Ok(true);
         }
         let machine = lab.machine;
         let cores = machine.cores(lab.cores);
@@ -131,7 +127,7 @@ impl<M: Machine> Experiment<M> for TextBench {
             let end = (at + engine.batch()).min(first_scored(CHUNK_LEN));
             engine.feed(&chunk[at..end], cores).map_err(model_failed)?;
             self.done = start + end;
-            return Ok(None);
+            return Ok(false);
         }
         // The last token is predicted; nothing comes after it.
         let end = (at + STEP).min(CHUNK_LEN - 1);
@@ -153,10 +149,17 @@ impl<M: Machine> Experiment<M> for TextBench {
                 mean_nll: self.whole.mean(),
             }));
         }
-        Ok(None)
+        Ok(false)
     }
 
-    fn stop(&mut self, lab: &mut Lab<'_, '_, M>) -> Done {
-        self.end(true, lab)
+    fn end(&mut self, stopped: bool, lab: &mut Lab<'_, '_, M>) -> Done {
+        lab.machine.mark(Phase::Other);
+        if let Some(subject) = &mut lab.subject {
+            subject.engine.truncate(0);
+        }
+        Done {
+            text_tokens: Some(self.text_tokens),
+            ..Done::measured(stopped)
+        }
     }
 }

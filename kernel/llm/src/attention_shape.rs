@@ -20,16 +20,10 @@ pub struct Shape {
 impl Shape {
     /// The step of `n` tokens from position `pos` on.
     pub fn new(config: &Config, pos: usize, n: usize) -> Self {
-        let Config {
-            n_heads,
-            n_kv_heads,
-            head_dim,
-            ..
-        } = *config;
         Shape {
-            n_heads,
-            n_kv_heads,
-            head_dim,
+            n_heads: config.n_heads,
+            n_kv_heads: config.n_kv_heads,
+            head_dim: config.head_dim,
             pos,
             n,
         }

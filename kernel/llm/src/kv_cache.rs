@@ -12,9 +12,9 @@ use crate::config::Config;
 /// How keys and values are stored.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum KvType {
-    /// Halves.
+    /// f16.
     F16,
-    /// Floats.
+    /// f32.
     F32,
     /// Bytes, with a float scale for each position's key and value of a head.
     I8,
@@ -50,9 +50,9 @@ impl KvType {
 
 /// One layer's units: unit `b · n_kv_heads + h` has block `b` of head `h`.
 pub enum Units<'a> {
-    /// Halves.
+    /// f16.
     F16(Shared<'a, F16x8>),
-    /// Floats.
+    /// f32.
     F32(Shared<'a, F32x8>),
     /// Bytes.
     I8(Shared<'a, I8x8>),

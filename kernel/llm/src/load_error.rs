@@ -57,15 +57,15 @@ pub enum LoadError<E> {
         value: usize,
         multiple: usize,
     },
-    /// A block's scale that is infinite or no number.
+    /// A block's scale that is infinite or NaN.
     #[error(
-        "tensor {tensor}, row {row}: a scale is infinite or no number; the file is damaged, \
+        "tensor {tensor}, row {row}: a scale is infinite or NaN; the file is damaged, \
          copy it again"
     )]
     BadScale { tensor: String, row: usize },
-    /// A value that is infinite or no number.
+    /// A value that is infinite or NaN.
     #[error(
-        "tensor {tensor} has a value that is infinite or no number; the file is damaged, copy \
+        "tensor {tensor} has a value that is infinite or NaN; the file is damaged, copy \
          it again"
     )]
     NotFinite { tensor: String },

@@ -7,7 +7,7 @@ use core::cmp::Reverse;
 use ops::GgmlType;
 
 use crate::config::Config;
-use crate::gguf::{Gguf, TensorInfo};
+use crate::gguf::{self, Gguf, TensorInfo};
 use crate::load_error::LoadError;
 use crate::models::Architecture;
 use crate::source::ModelSource;
@@ -15,18 +15,13 @@ use crate::weights::{Spec, wanted};
 
 /// A model that can run, in a file that is open.
 pub struct ModelFile<S> {
-    source: S,
-    header: Header,
-    facts: ModelFacts,
-}
-
-/// A model as its file's header states it.
-pub(crate) struct Header {
-    pub gguf: Gguf<'static>,
-    pub architecture: &'static Architecture,
-    pub config: Config,
+    pub(crate) source: S,
+    pub(crate) gguf: Gguf<'static>,
+    pub(crate) architecture: &'static Architecture,
+    pub(crate) config: Config,
     /// In the order of the file.
-    pub tensors: Vec<(Spec, TensorInfo)>,
+    pub(crate) tensors: Vec<(Spec, TensorInfo)>,
+    facts: ModelFacts,
 }
 
 /// What is said of a model before it is loaded.
@@ -58,11 +53,18 @@ impl<S: ModelSource> ModelFile<S> {
     /// # Errors
     /// Whatever keeps the model from running and shows before its tensors are read.
     pub fn open(mut source: S) -> Result<Self, LoadError<S::Error>> {
-        let header = Header::read(&mut source)?;
+        let gguf = Gguf::read(&mut source)?;
+        let architecture = Architecture::of(&gguf)?;
+        let config = Config::from_gguf(&gguf, &architecture.keys)?;
+        check_shapes(&config)?;
+        let tensors = wanted(&gguf, architecture.tensors(&config))?;
         Ok(ModelFile {
             source,
-            facts: header.facts()?,
-            header,
+            facts: ModelFacts::of(&gguf, &config)?,
+            gguf,
+            architecture,
+            config,
+            tensors,
         })
     }
 
@@ -73,17 +75,12 @@ impl<S: ModelSource> ModelFile<S> {
 
     /// The model's shapes.
     pub fn config(&self) -> &Config {
-        &self.header.config
+        &self.config
     }
 
     /// Where the bytes come from.
     pub fn source(&mut self) -> &mut S {
         &mut self.source
-    }
-
-    /// Source and header.
-    pub(crate) fn parts(&mut self) -> (&mut S, &Header) {
-        (&mut self.source, &self.header)
     }
 
     /// Ends the reading.
@@ -95,25 +92,8 @@ impl<S: ModelSource> ModelFile<S> {
     }
 }
 
-impl Header {
-    fn read<E: core::error::Error>(
-        source: &mut dyn ModelSource<Error = E>,
-    ) -> Result<Self, LoadError<E>> {
-        let gguf = Gguf::read(source)?;
-        let architecture = Architecture::of(&gguf)?;
-        let config = Config::from_gguf(&gguf, &architecture.keys)?;
-        check_shapes(&config)?;
-        let tensors = wanted(&gguf, architecture.tensors(&config))?;
-        Ok(Header {
-            gguf,
-            architecture,
-            config,
-            tensors,
-        })
-    }
-
-    fn facts<E>(&self) -> Result<ModelFacts, LoadError<E>> {
-        let Header { gguf, config, .. } = self;
+impl ModelFacts {
+    fn of(gguf: &Gguf<'_>, config: &Config) -> Result<Self, gguf::Error> {
         let matrices = gguf.tensors().filter(|tensor| tensor.rows() > 1);
         Ok(ModelFacts {
             name: gguf.optional_str("general.name")?.map(String::from),

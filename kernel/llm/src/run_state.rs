@@ -196,7 +196,7 @@ impl Scratch<'_> {
 
     /// `out = W[groups] · activations`
     pub fn mul(&mut self, w: &Matrix<'_>, groups: Range<usize>, out: &mut [F32x4]) {
-        self.counts[0][0] += (groups.len() * ops::packed::GROUP * self.n_tokens) as u64;
+        self.counts[0][0] += (groups.len() * ops::packed::MR * self.n_tokens) as u64;
         self.counts[0][3] += (groups.len() * w.group_bytes()) as u64;
         let x = Activations {
             n_tokens: self.n_tokens,

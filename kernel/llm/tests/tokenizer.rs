@@ -248,6 +248,10 @@ fn what_cannot_be_used_is_named() {
         smollm().without(eos).u32(eos, 512),
         "is 512 in a vocabulary of 512",
     );
+    says(
+        other("tokenizer.ggml.add_eos_token", "true"),
+        "tokenizer.ggml.add_eos_token is of type string",
+    );
     let tokens = "tokenizer.ggml.tokens";
     assert_eq!(
         refusal(smollm().without(tokens).strs::<&str>(tokens, &[])),

@@ -2,53 +2,53 @@
 
 use crate::arena::Plain;
 
-/// Two blocks of 32 quantised activations of `NT` tokens.
+/// Two blocks of 32 quantised activations of `NR` tokens.
 ///
 /// Value `i` of block `j`, token `t` is `d[j][t] · q[j][t][i]`. `s` is `d · Σq`, which weights
 /// with a minimum need; `sum` is `Σq` four times, which weights of one bit need.
 #[derive(Clone, Copy, Debug)]
 #[repr(C, align(16))]
-pub struct QuantPair<const NT: usize> {
+pub struct QuantPair<const NR: usize> {
     /// Integers from −127 to 127.
-    pub q: [[[i8; 32]; NT]; 2],
+    pub q: [[[i8; 32]; NR]; 2],
     /// Scales.
-    pub d: [[f32; NT]; 2],
+    pub d: [[f32; NR]; 2],
     /// Scaled sums.
-    pub s: [[f32; NT]; 2],
+    pub s: [[f32; NR]; 2],
     /// Sums.
-    pub sum: [[[i16; 4]; NT]; 2],
+    pub sum: [[[i16; 4]; NR]; 2],
 }
 
-/// Sixteen float activations of `NT` tokens.
+/// Sixteen float activations of `NR` tokens.
 #[derive(Clone, Copy, Debug)]
 #[repr(C, align(16))]
-pub struct FloatChunk<const NT: usize> {
+pub struct FloatChunk<const NR: usize> {
     /// Values of each token.
-    pub x: [[f32; 16]; NT],
+    pub x: [[f32; 16]; NR],
 }
 
-impl<const NT: usize> QuantPair<NT> {
+impl<const NR: usize> QuantPair<NR> {
     /// Zeros.
     pub const ZERO: Self = Self {
-        q: [[[0; 32]; NT]; 2],
-        d: [[0.0; NT]; 2],
-        s: [[0.0; NT]; 2],
-        sum: [[[0; 4]; NT]; 2],
+        q: [[[0; 32]; NR]; 2],
+        d: [[0.0; NR]; 2],
+        s: [[0.0; NR]; 2],
+        sum: [[[0; 4]; NR]; 2],
     };
 }
 
-impl<const NT: usize> FloatChunk<NT> {
+impl<const NR: usize> FloatChunk<NR> {
     /// Zeros.
-    pub const ZERO: Self = Self { x: [[0.0; 16]; NT] };
+    pub const ZERO: Self = Self { x: [[0.0; 16]; NR] };
 }
 
-// SAFETY: numbers, each part a multiple of the next one's alignment, in all 96 · `NT` bytes: no padding for any
-// `NT`, which a derive cannot tell.
-unsafe impl<const NT: usize> Plain for QuantPair<NT> {}
-// SAFETY: floats in all 64 · `NT` bytes.
-unsafe impl<const NT: usize> Plain for FloatChunk<NT> {}
+// SAFETY: numbers, each part a multiple of the next one's alignment, in all 96 · `NR` bytes: no padding for any
+// `NR`, which a derive cannot tell.
+unsafe impl<const NR: usize> Plain for QuantPair<NR> {}
+// SAFETY: floats in all 64 · `NR` bytes.
+unsafe impl<const NR: usize> Plain for FloatChunk<NR> {}
 
-/// Tokens in a tile.
+/// Tokens in a tile: the `NR` of a GEMM. That of a GEMV is 1.
 pub const TILE: usize = 4;
 
 /// Activations of `n` tokens in the form that a matrix wants: of one token alone, or in tiles of

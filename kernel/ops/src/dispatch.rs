@@ -61,38 +61,38 @@ macro_rules! dispatch {
 }
 
 dispatch! {
-    /// [`scalar::matmul::quantized`] for many groups and tiles.
+    /// [`scalar::matmul::quantized_tile`] for many groups and tiles.
     #[inline(never)] // A loop of the image is found by this name.
-    pub fn mul_quantized<{Q: QuantizedKernels, const NT: usize}, {Q, NT}>(
+    pub fn gemm_quantized<{Q: QuantizedKernels, const NR: usize}, {Q, NR}>(
         groups: &[Q::Slab],
-        x: &[QuantPair<NT>],
+        x: &[QuantPair<NR>],
         n_blocks: usize,
         n_tokens: usize,
         out: &mut [F32x4],
-    ) = scalar::matmul::quantized_rows::<Q, NT>(groups, x, n_blocks, n_tokens, out),
-        neon: neon::matmul::quantized_rows::<Q, NT>(groups, x, n_blocks, n_tokens, out);
+    ) = scalar::matmul::gemm_quantized::<Q, NR>(groups, x, n_blocks, n_tokens, out),
+        neon: neon::matmul::gemm_quantized::<Q, NR>(groups, x, n_blocks, n_tokens, out);
 
-    /// [`scalar::matmul::plain`] for many groups and tiles.
+    /// [`scalar::matmul::dequantized_tile`] for many groups and tiles.
     #[inline(never)] // A loop of the image is found by this name.
-    pub fn mul_plain<{Q: QuantizedKernels, const NT: usize}, {Q, NT}>(
+    pub fn gemm_dequantized<{Q: QuantizedKernels, const NR: usize}, {Q, NR}>(
         groups: &[Q::Slab],
-        x: &[FloatChunk<NT>],
+        x: &[FloatChunk<NR>],
         n_blocks: usize,
         n_tokens: usize,
         out: &mut [F32x4],
-    ) = scalar::matmul::plain_rows::<Q, NT>(groups, x, n_blocks, n_tokens, out),
-        neon: neon::matmul::plain_rows::<Q, NT>(groups, x, n_blocks, n_tokens, out);
+    ) = scalar::matmul::gemm_dequantized::<Q, NR>(groups, x, n_blocks, n_tokens, out),
+        neon: neon::matmul::gemm_dequantized::<Q, NR>(groups, x, n_blocks, n_tokens, out);
 
-    /// [`scalar::matmul::float`] for many groups and tiles of `n_chunks` chunks.
+    /// [`scalar::matmul::float_tile`] for many groups and tiles of `n_chunks` chunks.
     #[inline(never)] // A loop of the image is found by this name.
-    pub fn mul_float<{F: FloatKernels, const NT: usize}, {F, NT}>(
+    pub fn gemm_float<{F: FloatKernels, const NR: usize}, {F, NR}>(
         groups: &[F::Chunk],
-        x: &[FloatChunk<NT>],
+        x: &[FloatChunk<NR>],
         n_chunks: usize,
         n_tokens: usize,
         out: &mut [F32x4],
-    ) = scalar::matmul::float_rows::<F, NT>(groups, x, n_chunks, n_tokens, out),
-        neon: neon::matmul::float_rows::<F, NT>(groups, x, n_chunks, n_tokens, out);
+    ) = scalar::matmul::gemm_float::<F, NR>(groups, x, n_chunks, n_tokens, out),
+        neon: neon::matmul::gemm_float::<F, NR>(groups, x, n_chunks, n_tokens, out);
 
     /// [`scalar::norm::rms_norm`]
     pub fn rms_norm(
@@ -106,18 +106,18 @@ dispatch! {
         neon: neon::norm::rms_norm(x, n_tokens, t, weight, eps, out);
 
     /// [`scalar::quantize::quantize`]
-    pub fn quantize<{const NT: usize}, {NT}>(
+    pub fn quantize<{const NR: usize}, {NR}>(
         x: &[F32x4],
         n_blocks: usize,
-        out: &mut [QuantPair<NT>],
+        out: &mut [QuantPair<NR>],
         t: usize,
     ) = scalar::quantize::quantize(x, n_blocks, out, t),
         neon: neon::quantize::quantize(x, n_blocks, out, t);
 
     /// [`scalar::quantize::copy_floats`]
-    pub fn copy_floats<{const NT: usize}, {NT}>(
+    pub fn copy_floats<{const NR: usize}, {NR}>(
         x: &[F32x4],
-        out: &mut [FloatChunk<NT>],
+        out: &mut [FloatChunk<NR>],
         t: usize,
     ) = scalar::quantize::copy_floats(x, out, t);
 

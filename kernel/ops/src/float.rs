@@ -1,4 +1,4 @@
-//! The float operations that `core` lacks on the target, and half precision.
+//! The float operations that `core` lacks on the target, and f16.
 //!
 //! Each is exactly rounded, hence the same everywhere.
 
@@ -20,23 +20,23 @@ pub fn sqrt(x: f32) -> f32 {
     libm::sqrtf(x)
 }
 
-/// The value of a half, given as bits.
+/// The value of an f16, given as bits.
 ///
-/// Without branches, so that loops over halves vectorise: the exponent is moved by a
-/// multiplication with 2¹¹², which is exact for normal and subnormal halves alike.
+/// Without branches, so that loops over them vectorise: the exponent is moved by a
+/// multiplication with 2¹¹², which is exact for normal and subnormal values alike.
 #[inline(always)] // Must take on the caller's target features.
-pub const fn f16_to_f32(half: u16) -> f32 {
-    let magnitude = (half as u32 & 0x7FFF) << 13;
+pub const fn f16_to_f32(bits: u16) -> f32 {
+    let magnitude = (bits as u32 & 0x7FFF) << 13;
     let scaled = (f32::from_bits(magnitude) * f32::from_bits(0x7780_0000)).to_bits();
     let special = if magnitude >= 0x0F80_0000 {
         magnitude | 0x7F80_0000
     } else {
         scaled
     };
-    f32::from_bits(special | ((half as u32 & 0x8000) << 16))
+    f32::from_bits(special | ((bits as u32 & 0x8000) << 16))
 }
 
-/// The half nearest to `x`, ties to even, as bits; too large becomes infinity.
+/// The f16 nearest to `x`, ties to even, as bits; too large becomes infinity.
 #[inline(always)] // Must take on the caller's target features.
 pub const fn f32_to_f16(x: f32) -> u16 {
     const MAX_EXPONENT: u32 = 0x7F80_0000;
@@ -66,7 +66,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn all_halves_widen_as_in_the_half_crate_and_come_back() {
+    fn all_f16_widen_as_in_the_half_crate_and_come_back() {
         for bits in 0..=u16::MAX {
             let theirs = half::f16::from_bits(bits).to_f32();
             let ours = f16_to_f32(bits);
@@ -81,7 +81,7 @@ mod tests {
 
     #[test]
     fn narrowing_rounds_as_in_the_half_crate() {
-        // Every half's neighbourhood: the halfway points and one bit to either side.
+        // Every f16's neighborhood: the halfway points and one bit to either side.
         for bits in 0..0x7C00u16 {
             let here = f16_to_f32(bits).to_bits();
             let next = f16_to_f32(bits + 1).to_bits();

@@ -49,9 +49,9 @@ pub trait KvFormat {
     fn set_scale(_unit: &mut [Self::Lane], _head_dim: usize, _side: Side, _at: usize, _d: f32) {}
 }
 
-/// Halves.
+/// f16.
 pub enum KvF16 {}
-/// Floats.
+/// f32.
 pub enum KvF32 {}
 /// Bytes, with a scale for each position's key and value.
 pub enum KvI8 {}

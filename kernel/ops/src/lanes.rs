@@ -14,7 +14,7 @@ use zerocopy::{FromBytes, Immutable, IntoBytes};
 #[repr(C, align(16))]
 pub struct F32x4(pub [f32; 4]);
 
-/// Eight halves, as bits.
+/// Eight f16 values, as bits.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, FromBytes, Immutable, IntoBytes)]
 #[repr(C, align(16))]
 pub struct F16x8(pub [u16; 8]);

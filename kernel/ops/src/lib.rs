@@ -12,7 +12,7 @@
 //! * `neon`: its twins for AArch64
 //! * [`dispatch`]: the choice between the two
 //! * [`lanes`], [`arena`]: memory in 16-byte lanes, and typed slices out of one run of it
-//! * [`float`]: float operations that `core` lacks, half precision
+//! * [`float`]: float operations that `core` lacks, f16
 //! * [`crc32c`]: checksums of logits and files
 //! * [`bandwidth`]: plain passes over memory, to measure it
 //! * [`selftest`]: kernels against their definition, on seeded data

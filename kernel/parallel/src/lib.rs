@@ -7,6 +7,7 @@
 //! * [`Team`]: what a pool of cores is made of: lends a region to other cores and has it back before it returns
 //! * [`Core`]: one core inside a region: its share of the work, its claims, its barrier
 //! * [`Shared`], [`Private`]: a buffer for all cores, and one in pieces, a piece a core; [`Own`] holds a piece
+//! * [`Absence`]: a core that others wait for at a barrier, told to a team's [`Watch`]
 //! * `barrier`, `claim`, `region`: the meeting point, a buffer's record of its use, the list of running regions
 //! * `sync`: atomics, or loom's in its models (`tests`)
 //!
@@ -45,6 +46,7 @@
 
 #![no_std]
 
+mod absence;
 mod barrier;
 mod claim;
 mod member;
@@ -59,6 +61,7 @@ extern crate std;
 #[cfg(all(loom, test))]
 mod tests;
 
+pub use absence::{Absence, Watch};
 pub use member::Core;
 pub use private::{Own, Private};
 pub use shared::Shared;

@@ -127,19 +127,21 @@ impl<'r> Core<'r> {
     /// When the cores did not all do the same since the last barrier.
     #[track_caller]
     pub fn barrier(&mut self) {
-        self.fold(Location::caller().line());
+        let at = Location::caller();
+        self.fold(at.line());
         self.n_barriers += 1;
-        self.meet();
+        self.meet(Some(at));
     }
 
     /// Ends the step, at a barrier or the region's end.
-    pub(crate) fn meet(&mut self) {
+    pub(crate) fn meet(&mut self, at: Option<&'static Location<'static>>) {
         self.assert_not_lost();
         self.is_lost = true;
         self.step = self.step.wrapping_add(1);
         if self.n > 1 {
+            let fingerprint = self.fingerprint.get();
             self.barrier
-                .meet(self.id, self.n, self.step, self.fingerprint.get());
+                .meet([self.id, self.n], self.step, fingerprint, at);
         }
         self.is_lost = false;
     }

@@ -4,6 +4,8 @@ use core::ops::Range;
 use core::sync::atomic::Ordering::{Acquire, Relaxed, Release};
 
 use crate::MAX_CORES;
+#[cfg(not(loom))]
+use crate::absence::Watch;
 use crate::barrier::Barrier;
 use crate::member::Core;
 use crate::region::Region;
@@ -61,6 +63,14 @@ impl Team {
             inside: AtomicU32::new(0),
             lent: UnsafeCell::new(None),
         }
+    }
+
+    /// This team, whose cores call `watch` when they wait long at a barrier.
+    #[cfg(not(loom))]
+    #[must_use]
+    pub const fn watched(mut self, watch: Watch) -> Self {
+        self.barrier.watch = Some(watch);
+        self
     }
 
     /// Runs `region` on the cores `0..n`, of which the caller is core 0, and returns when all have left it. `call`
@@ -121,7 +131,7 @@ impl Team {
             let mut core = Core::new(&self.barrier, lent.region, core - lent.first, lent.n);
             // SAFETY: the lender keeps it alive while a core is inside.
             unsafe { (*lent.body)(&mut core) };
-            core.meet();
+            core.meet(None);
         }
         leave.has_finished = true;
         true
@@ -144,7 +154,7 @@ impl Team {
             .compare_exchange(0, LENDER | bits, Acquire, Relaxed);
         assert!(was_free.is_ok(), "a region begins while another runs");
         let region = Region::begin();
-        self.barrier.reset();
+        self.barrier.reset(cores.start);
         self.lent.with_mut(|lent| {
             // SAFETY: the lifetime of a `Body` is for the lender to keep: `_end` waits until nobody is inside. Nobody
             // but the lender is inside without having been called.

@@ -124,6 +124,9 @@ pub struct ModelFacts {
     /// The system prompt that the template has of its own.
     #[serde(skip)]
     pub default_system: Option<String>,
+    /// Whether the template has a switch for thinking.
+    #[serde(skip)]
+    pub can_think: bool,
     /// Layers times KV heads: pieces of attention that the cores share out.
     #[serde(skip)]
     pub attention_pieces: usize,

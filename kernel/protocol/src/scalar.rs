@@ -2,6 +2,7 @@
 
 use alloc::string::{String, ToString};
 use serde::{Deserialize, Serialize};
+use serde_json::Number;
 
 /// The value of a setting, on its way in or out.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
@@ -11,12 +12,8 @@ pub enum Scalar {
     Null,
     /// A truth value.
     Bool(bool),
-    /// A whole number.
-    Unsigned(u64),
-    /// A whole number below 0.
-    Signed(i64),
-    /// Any other number.
-    Float(f64),
+    /// A number.
+    Number(Number),
     /// A string.
     Text(String),
 }
@@ -27,9 +24,8 @@ impl Scalar {
         match self {
             Self::Null => String::from("null"),
             Self::Bool(on) => String::from(if *on { "on" } else { "off" }),
-            Self::Unsigned(number) => number.to_string(),
-            Self::Signed(number) => number.to_string(),
-            Self::Float(number) => number.to_string(),
+            // With its point: 7.0 is no whole number.
+            Self::Number(number) => number.to_string(),
             Self::Text(text) => text.clone(),
         }
     }
@@ -49,26 +45,29 @@ impl From<bool> for Scalar {
 
 impl From<u64> for Scalar {
     fn from(number: u64) -> Self {
-        Self::Unsigned(number)
+        Self::Number(number.into())
     }
 }
 
 impl From<u32> for Scalar {
     fn from(number: u32) -> Self {
-        Self::Unsigned(number.into())
+        Self::Number(number.into())
     }
 }
 
 impl From<usize> for Scalar {
     fn from(number: usize) -> Self {
-        Self::Unsigned(number as u64)
+        Self::Number(number.into())
     }
 }
 
 impl From<f32> for Scalar {
     /// The f64 with the same shortest decimal text.
     fn from(number: f32) -> Self {
-        Self::Float(number.to_string().parse().unwrap_or(f64::NAN))
+        let number = number.to_string().parse().ok();
+        number
+            .and_then(Number::from_f64)
+            .map_or(Self::Null, Self::Number)
     }
 }
 

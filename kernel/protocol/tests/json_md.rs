@@ -61,6 +61,11 @@ fn events() -> String {
         let object = value.as_object_mut().expect("an object");
         object.remove("id");
         let name = object.remove("event").expect("every event has a name");
+        // The value stands under the name that `key` has.
+        let value_of = object.get("key").and_then(Value::as_str).map(str::to_owned);
+        if let Some(setting) = value_of.and_then(|key| object.remove(&key)) {
+            object.insert("<key>".into(), setting);
+        }
         let fields = fields(&value).unwrap_or_default();
         let fields = fields
             .strip_prefix('{')
@@ -73,8 +78,10 @@ fn events() -> String {
 
 fn codes() -> String {
     let mut table = String::from("| code | meaning |\n|---|---|\n");
-    for (_, code, about) in ErrorCode::ALL {
-        writeln!(table, "| `{code}` | {about} |").expect("a String");
+    for (code, about) in ErrorCode::ALL {
+        let word = serde_json::to_value(code).expect("JSON");
+        let word = word.as_str().expect("a word");
+        writeln!(table, "| `{word}` | {about} |").expect("a String");
     }
     table
 }
@@ -104,11 +111,4 @@ fn a_stale_table_is_seen() {
     let page = "a\n<!-- codes -->\nold\n<!-- end of codes -->\nb\n";
     let fresh = with_table(page, "codes", "new\n");
     assert_eq!(fresh, "a\n<!-- codes -->\nnew\n<!-- end of codes -->\nb\n");
-}
-
-#[test]
-fn every_code_has_the_word_that_events_carry() {
-    for (code, word, _) in ErrorCode::ALL {
-        assert_eq!(serde_json::to_value(code).expect("JSON"), *word);
-    }
 }

@@ -160,6 +160,23 @@ fn values_out_of_range_are_told_apart() {
         ("kernels", "runs", vec![json!(0), json!(1001)]),
         ("membw", "runs", vec![json!(0), json!(1001)]),
         ("ppl", "chunks", vec![json!(0)]),
+        ("load", "name", vec![json!("")]),
+        (
+            "chat",
+            "max_tokens",
+            vec![json!(-1), json!(7.0), json!(1e30)],
+        ),
+        ("chat", "seed", vec![json!(-1), json!(1.5)]),
+        ("chat", "top_k", vec![json!(-1)]),
+        ("chat", "temperature", vec![json!(1e39)]),
+        ("chat", "speculate", vec![json!(7.0)]),
+        ("chat", "top_logits", vec![json!(-1), json!(1.0)]),
+        ("chat", "logits_positions", vec![json!("first")]),
+        (
+            "detokenize",
+            "ids",
+            vec![json!([-1]), json!([4294967296u64]), json!([1.0])],
+        ),
     ] {
         let requests = full();
         let request = requests
@@ -177,6 +194,55 @@ fn values_out_of_range_are_told_apart() {
             );
             assert!(text.starts_with(&format!("\"{field}\" must be ")), "{text}");
         }
+    }
+}
+
+#[test]
+fn nothing_else_is_taken_for_a_value() {
+    for request in full() {
+        let request = request.as_object().expect("an object");
+        let op = request["op"].as_str().expect("a string");
+        for field in request.keys().filter(|field| *field != "op") {
+            let mut request = with_id(request);
+            request.insert(field.clone(), Value::Null);
+            // Of a choice of types it is one more type; their values are checked.
+            let expected = match field.as_str() {
+                "value" | "speculate" => ErrorCode::BadValue,
+                _ => ErrorCode::BadJson,
+            };
+            let (id, code, text) = parse(&request).expect_err(field);
+            assert_eq!(
+                (id, code),
+                (Id::Number(4), expected),
+                "{op} {field}: {text}"
+            );
+        }
+    }
+    for (line, text) in [
+        (
+            r#"{"op":"chat","messages":[["user","hi"]]}"#,
+            "expected struct Message",
+        ),
+        (
+            r#"{"op":"chat","messages":[],"logits_positions":{"all":null}}"#,
+            r#""logits_positions": expected "last" or "all""#,
+        ),
+        (
+            r#"{"op":"chat","messages":[],"logits_positions":1}"#,
+            r#""logits_positions": expected "last" or "all""#,
+        ),
+        (
+            r#"{"op":"chat","messages":[],"speculate":1,"guess":1}"#,
+            r#""speculate" and "guess" are one field: give one of them"#,
+        ),
+        (
+            r#"{"op":"load","name":"a","name":"b"}"#,
+            r#""name" stands there twice"#,
+        ),
+    ] {
+        let error = Request::parse(line.as_bytes()).expect_err(line).error;
+        assert_eq!(error.code(), ErrorCode::BadJson, "{line}");
+        assert!(error.to_string().contains(text), "{line}: {error}");
     }
 }
 

@@ -112,6 +112,18 @@ fn the_command_line_of_a_pi_is_full_of_other_words() {
 }
 
 #[test]
+fn an_open_quote_takes_no_other_words() {
+    let mut settings = Settings::default();
+    let mut errors = Vec::new();
+    settings.apply_command_line("pilm.system=\"a b pilm.cores=2\0", &mut |error| {
+        errors.push(error)
+    });
+    assert_eq!((settings.system, settings.cores), (None, Some(2)));
+    let word = "pilm.system=\"a".into();
+    assert_eq!(errors, [SettingError::OpenQuote { word }]);
+}
+
+#[test]
 fn a_file_written_on_windows() {
     let mut settings = Settings::default();
     let mut errors = Vec::new();

@@ -1,48 +1,30 @@
 //! One generation: the prompt is worked in, then token after token until something ends it.
 
+mod plan;
+mod timing;
+
 use crate::chat::ActiveModel;
+use crate::event_queue::EventQueue;
 use crate::logits;
-use crate::outbox::Outbox;
 use crate::token_text::TokenText;
 use alloc::vec::Vec;
-use core::fmt;
 use lab::{Machine, Report};
-use llm::engine::{Engine, EngineError};
+use llm::engine::EngineError;
 use llm::lookup::Lookup;
 use llm::sampler::{self, Sampler};
 use llm::tokenizer::TokenId;
-use parallel::Cores;
 use protocol::Settings;
-use protocol::event::{
-    Counts, Done, Error, ErrorCode, Event, Finish, Generated, Phase, Timing, Usage,
-};
-use protocol::request::{Logits, Positions};
+use protocol::event::{Counts, Done, Error, ErrorCode, Event, Finish, Generated, Phase, Usage};
+use protocol::request::Positions;
+use timing::Times;
 
-/// What a prompt is made of.
-#[derive(Clone, Copy, PartialEq, Eq)]
-pub(crate) enum Source {
-    /// Text or tokens as they are.
-    Text,
-    /// A program's messages; the answer is one too.
-    Messages,
-    /// The console's conversation.
-    Conversation,
-}
+pub(crate) use plan::{Plan, Source, check_ids};
 
-/// What to generate.
-pub(crate) struct Plan {
-    /// The whole prompt; what of it the model has seen already is not worked in again.
-    pub prompt: Vec<TokenId>,
-    /// The seed of the sampler.
-    pub seed: u64,
-    /// Whether end-of-generation tokens end nothing.
-    pub ignore_eos: bool,
-    /// What the prompt is.
-    pub source: Source,
-    /// Which logits are reported.
-    pub logits: Logits,
-    /// Whether the work of each core is reported.
-    pub counts: bool,
+/// What a generation works with.
+pub(crate) struct Context<'c, 'e, M> {
+    pub model: &'c mut ActiveModel<'e>,
+    pub machine: &'c M,
+    pub events: &'c mut EventQueue,
 }
 
 /// Where a generation stands.
@@ -65,11 +47,7 @@ pub(crate) struct Generation {
     /// The tokens of an answer that belongs to the console's conversation.
     answer: Vec<TokenId>,
     usage: Usage,
-    decode_steps: usize,
-    started_us: u64,
-    prefill_us: u64,
-    first_token_us: u64,
-    decode_started_us: u64,
+    times: Times,
     heap_before: Option<usize>,
 }
 
@@ -81,15 +59,10 @@ impl Generation {
     pub fn new<M: Machine>(
         plan: Plan,
         settings: &Settings,
-        model: &mut ActiveModel<'_>,
-        machine: &M,
+        context: &mut Context<'_, '_, M>,
     ) -> Result<Self, Error<'static>> {
-        let ActiveModel {
-            engine,
-            conversation,
-            ..
-        } = model;
-        check(&plan, engine, !conversation.is_empty())?;
+        plan.check(context.model)?;
+        let (engine, machine) = (&mut context.model.engine, context.machine);
         let started_us = machine.now_us();
         let tokenizer = engine.tokenizer();
         let mut sampler = Sampler::new(
@@ -136,11 +109,10 @@ impl Generation {
                 context_len,
                 ..Usage::default()
             },
-            decode_steps: 0,
-            started_us,
-            prefill_us: 0,
-            first_token_us: 0,
-            decode_started_us: 0,
+            times: Times {
+                started_us,
+                ..Times::default()
+            },
             heap_before: None,
             plan,
         })
@@ -152,14 +124,12 @@ impl Generation {
     /// The decoder failed; the model then holds what was worked in.
     pub fn step<M: Machine>(
         &mut self,
-        model: &mut ActiveModel<'_>,
-        machine: &M,
-        out: &mut Outbox,
+        context: &mut Context<'_, '_, M>,
     ) -> Result<Option<Done>, Error<'static>> {
-        let cores = machine.cores(self.cores);
+        let machine = context.machine;
         let stepped = match self.stage {
-            Stage::Prefill(done) => self.prefill(done, &mut model.engine, cores, out),
-            Stage::Decode(id) => self.decode(id, &mut model.engine, cores, out).map(Some),
+            Stage::Prefill(done) => self.prefill(done, context),
+            Stage::Decode(id) => self.decode(id, context).map(Some),
         };
         let chosen = stepped.inspect_err(|_| machine.mark(Phase::Other))?;
         let Some(id) = chosen else {
@@ -167,73 +137,68 @@ impl Generation {
         };
         if let Stage::Prefill(_) = self.stage {
             machine.mark(Phase::Other);
-            self.prefill_us = machine.now_us().saturating_sub(self.started_us);
-            self.report_counts(Phase::Prefill, &mut model.engine, machine, out);
+            self.times.end_prefill(machine.now_us());
+            self.report_counts(Phase::Prefill, context);
             self.heap_before = machine.heap_used_bytes();
-            self.decode_started_us = machine.now_us();
+            self.times.decode_started_us = machine.now_us();
             machine.mark(Phase::Decode);
         }
         self.stage = Stage::Decode(id);
         Ok(self
-            .finish_of(id, &model.engine, machine, out)
-            .map(|finish| self.end(finish, model, machine, out)))
+            .finish_of(id, context)
+            .map(|finish| self.end(finish, context)))
     }
 
     /// Ends it before its time.
-    pub fn stop<M: Machine>(
-        &mut self,
-        model: &mut ActiveModel<'_>,
-        machine: &M,
-        out: &mut Outbox,
-    ) -> Done {
+    pub fn stop<M: Machine>(&mut self, context: &mut Context<'_, '_, M>) -> Done {
         if let Stage::Prefill(_) = self.stage {
-            self.prefill_us = machine.now_us().saturating_sub(self.started_us);
+            self.times.end_prefill(context.machine.now_us());
         }
-        self.end(Finish::Abort, model, machine, out)
+        self.end(Finish::Abort, context)
     }
 
     /// Works in the next batch of the prompt; the first token after the last batch.
-    fn prefill(
+    fn prefill<M: Machine>(
         &mut self,
         done: usize,
-        engine: &mut Engine<'_>,
-        cores: &dyn Cores,
-        out: &mut Outbox,
+        context: &mut Context<'_, '_, M>,
     ) -> Result<Option<TokenId>, Error<'static>> {
+        let cores = context.machine.cores(self.cores);
+        let engine = &mut context.model.engine;
         let Plan { prompt, logits, .. } = &self.plan;
         let every_position = logits.is_wanted() && logits.logits_positions == Positions::All;
         let batch_len = if every_position { 1 } else { engine.batch() };
         let end = (done + batch_len).min(prompt.len());
         let batch = &prompt[done..end];
         self.stage = Stage::Prefill(end);
-        if end < prompt.len() && !every_position {
+        let is_last = end == prompt.len();
+        if !is_last && !every_position {
             engine.feed(batch, cores).map_err(model_failed)?;
             return Ok(None);
         }
-        let is_last = end == prompt.len();
         let wanted = *logits;
         let logits = engine.prefill(batch, cores).map_err(model_failed)?;
         if is_last {
-            return self.choose(logits, end - 1, out).map(Some);
+            return self.choose(logits, end - 1, context.events).map(Some);
         }
-        logits::report(wanted, end - 1, logits, out);
+        logits::report(wanted, end - 1, logits, context.events);
         Ok(None)
     }
 
     /// Works in the token that was chosen last; the next one.
-    fn decode(
+    fn decode<M: Machine>(
         &mut self,
         id: TokenId,
-        engine: &mut Engine<'_>,
-        cores: &dyn Cores,
-        out: &mut Outbox,
+        context: &mut Context<'_, '_, M>,
     ) -> Result<TokenId, Error<'static>> {
+        let cores = context.machine.cores(self.cores);
+        let engine = &mut context.model.engine;
         let position = engine.pos();
         let logits = engine
             .decode_speculating(id, &mut self.lookup, cores)
             .map_err(model_failed)?;
-        self.decode_steps += 1;
-        self.choose(logits, position, out)
+        self.times.decode_steps += 1;
+        self.choose(logits, position, context.events)
     }
 
     /// Reports the logits after the token at `position` if they were asked for, and chooses from them.
@@ -241,7 +206,7 @@ impl Generation {
         &mut self,
         logits: &[f32],
         position: usize,
-        out: &mut Outbox,
+        out: &mut EventQueue,
     ) -> Result<TokenId, Error<'static>> {
         if self.plan.logits.is_wanted() {
             logits::report(self.plan.logits, position, logits, out);
@@ -260,23 +225,23 @@ impl Generation {
     fn finish_of<M: Machine>(
         &mut self,
         id: TokenId,
-        engine: &Engine<'_>,
-        machine: &M,
-        out: &mut Outbox,
+        context: &mut Context<'_, '_, M>,
     ) -> Option<Finish> {
+        let engine = &context.model.engine;
         if engine.tokenizer().is_eog(id) && !self.plan.ignore_eos {
             return Some(Finish::Stop);
         }
         if self.max_tokens == 0 {
             return Some(Finish::Length);
         }
-        self.text.pass_on(id, engine.tokenizer(), out);
+        self.text.pass_on(id, engine.tokenizer(), context.events);
         if self.plan.source == Source::Conversation {
             self.answer.push(id);
         }
         self.usage.completion_tokens += 1;
         if self.usage.completion_tokens == 1 {
-            self.first_token_us = machine.now_us().saturating_sub(self.started_us);
+            let now_us = context.machine.now_us();
+            self.times.first_token_us = now_us.saturating_sub(self.times.started_us);
         }
         if self.usage.completion_tokens == self.max_tokens {
             return Some(Finish::Length);
@@ -284,23 +249,16 @@ impl Generation {
         (engine.pos() == engine.context_len()).then_some(Finish::ContextFull)
     }
 
-    fn end<M: Machine>(
-        &mut self,
-        finish: Finish,
-        model: &mut ActiveModel<'_>,
-        machine: &M,
-        out: &mut Outbox,
-    ) -> Done {
+    fn end<M: Machine>(&mut self, finish: Finish, context: &mut Context<'_, '_, M>) -> Done {
+        let machine = context.machine;
         machine.mark(Phase::Other);
-        self.text.finish(out);
+        self.text.finish(context.events);
         let is_prefilled = matches!(self.stage, Stage::Decode(_));
-        let decode_us = match is_prefilled {
-            true => machine.now_us().saturating_sub(self.decode_started_us),
-            false => 0,
-        };
         if is_prefilled {
-            self.report_counts(Phase::Decode, &mut model.engine, machine, out);
+            self.times.end_decode(machine.now_us());
+            self.report_counts(Phase::Decode, context);
         }
+        let model = &mut *context.model;
         let Lookup {
             n_drafts,
             n_draft_tokens,
@@ -326,7 +284,9 @@ impl Generation {
             finish_reason: Some(finish),
             generated: Some(Generated {
                 usage: self.usage,
-                timing: self.timing(finish, decode_us, machine.facts().emulated),
+                timing: self
+                    .times
+                    .record(finish, &self.usage, machine.facts().emulated),
                 seed: self.plan.seed,
                 heap_growth_bytes: heap_after.zip(self.heap_before).map(growth),
             }),
@@ -334,43 +294,15 @@ impl Generation {
         }
     }
 
-    /// Times. An emulator's are no speeds, and neither are those of a prompt that was stopped half-way.
-    fn timing(&self, finish: Finish, decode_us: u64, emulated: bool) -> Timing {
-        let stopped_in_prompt = finish == Finish::Abort && self.usage.completion_tokens == 0;
-        let rate = |tokens: usize, us: u64| match us {
-            0 => 0.0,
-            us => tokens as f64 * 1e6 / us as f64,
-        };
-        let speed = |tokens, us| (!emulated && !stopped_in_prompt).then(|| rate(tokens, us));
-        let decode_passes = self.decode_steps as u64 - self.lookup.n_accepted;
-        Timing {
-            emulated,
-            prefill_s: self.prefill_us as f64 / 1e6,
-            first_token_s: self.first_token_us as f64 / 1e6,
-            decode_s: decode_us as f64 / 1e6,
-            decode_steps: self.decode_steps,
-            decode_passes,
-            tokens_per_pass: (decode_passes > 0)
-                .then(|| self.decode_steps as f64 / decode_passes as f64),
-            prefill_tokens_per_s: speed(self.usage.prefilled(), self.prefill_us),
-            decode_tokens_per_s: speed(self.decode_steps, decode_us),
-        }
-    }
-
     /// Reports what the cores did, if that was asked for, and starts counting anew.
-    fn report_counts<M: Machine>(
-        &self,
-        phase: Phase,
-        engine: &mut Engine<'_>,
-        machine: &M,
-        out: &mut Outbox,
-    ) {
+    fn report_counts<M: Machine>(&self, phase: Phase, context: &mut Context<'_, '_, M>) {
         if !self.plan.counts {
             return;
         }
-        for core in 0..machine.facts().cores {
+        let engine = &mut context.model.engine;
+        for core in 0..context.machine.facts().cores {
             let counts = engine.counts(core);
-            out.event(Event::Counts(Counts {
+            context.events.event(Event::Counts(Counts {
                 phase,
                 core,
                 gemv_rows: counts.gemv_rows,
@@ -385,66 +317,4 @@ impl Generation {
 
 fn model_failed(error: EngineError) -> Error<'static> {
     Error::new(ErrorCode::ModelFailed, error)
-}
-
-fn check(plan: &Plan, engine: &Engine<'_>, has_conversation: bool) -> Result<(), Error<'static>> {
-    let vocab_size = engine.tokenizer().vocab_size();
-    let context_len = engine.context_len();
-    let tokens = plan.prompt.len();
-    let refuse = |code, message: fmt::Arguments<'_>| Err(Error::new(code, message));
-    if tokens == 0 {
-        return refuse(ErrorCode::EmptyPrompt, format_args!("the prompt is empty"));
-    }
-    if tokens > context_len && plan.source == Source::Conversation && has_conversation {
-        return refuse(
-            ErrorCode::PromptTooLong,
-            format_args!(
-                "the context is full: with this question the conversation has {tokens} tokens and {context_len} fit. \
-                 /reset starts a new one"
-            ),
-        );
-    }
-    if tokens > context_len {
-        return refuse(
-            ErrorCode::PromptTooLong,
-            format_args!(
-                "the prompt has {tokens} tokens and the context takes {context_len}, of which the answer needs \
-                 some: shorten it, or forget the conversation with /reset"
-            ),
-        );
-    }
-    match plan.prompt.iter().find(|id| id.index() >= vocab_size) {
-        Some(id) => refuse(
-            ErrorCode::BadValue,
-            format_args!(
-                "token id {} does not exist: the vocabulary has {vocab_size}",
-                id.0
-            ),
-        ),
-        None => Ok(()),
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use llm::lookup::Lookup;
-    use llm::sampler;
-    use protocol::Settings;
-    use protocol::settings::MAX_DRAFT_TOKENS;
-
-    #[test]
-    fn settings_may_be_what_the_sampler_takes() {
-        for (key, range) in [
-            ("temperature", sampler::Settings::TEMPERATURE),
-            ("top_p", sampler::Settings::TOP_P),
-            ("min_p", sampler::Settings::MIN_P),
-            ("repeat_penalty", sampler::Settings::REPEAT_PENALTY),
-        ] {
-            let takes = |value: f32| Settings::default().set(key, &value.to_string()).is_ok();
-            let (start, end) = range.into_inner();
-            assert!(takes(start) && takes(end), "{key}");
-            assert!(!takes(start - 0.001) && !takes(end + 0.001), "{key}");
-        }
-        assert_eq!(MAX_DRAFT_TOKENS, Lookup::MAX_DRAFT);
-    }
 }

@@ -5,8 +5,9 @@
 //! | [`Session`] | requests in, steps, events out |
 //! | `load` | finding a model file, and loading it |
 //! | `chat` | messages to prompts; the console's conversation |
+//! | `begin` | what each op begins |
 //! | `generation` | one generation: prefill, then token after token |
-//! | `outbox` | events on their way out, without allocation per token |
+//! | `event_queue` | events on their way out, without allocation per token |
 //!
 //! Whoever drives it looks for input between two steps: nothing here waits, prints or knows a line.
 //!
@@ -20,14 +21,14 @@
 extern crate alloc;
 
 mod chat;
+mod event_queue;
 mod generation;
 mod load;
 mod logits;
-mod outbox;
 mod session;
 mod token_text;
 mod utf8;
 
 pub use lab::machine::{self, Machine};
-pub use session::{Kept, Session, Step};
+pub use session::{Session, SessionState, Step};
 pub use utf8::{Piece, Utf8Stream};

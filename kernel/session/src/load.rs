@@ -49,7 +49,7 @@ pub(crate) fn open<'m, M: Machine>(
 }
 
 impl<M: Machine> Opened<'_, M> {
-    /// Loads it into `ram`; `hear` is told of the progress from time to time.
+    /// Loads it into `ram`; `on_progress` is told of the progress from time to time.
     ///
     /// # Errors
     /// The card failed, or the file cannot run.
@@ -58,7 +58,7 @@ impl<M: Machine> Opened<'_, M> {
         machine: &M,
         settings: &Settings,
         ram: &'e mut [Line],
-        hear: &mut dyn FnMut(&str, Progress),
+        on_progress: &mut dyn FnMut(&str, Progress),
     ) -> Result<ActiveModel<'e>, Error<'static>> {
         let started_us = self.opened_us;
         let options = LoadOptions {
@@ -78,7 +78,7 @@ impl<M: Machine> Opened<'_, M> {
             end: ram.as_ptr_range().end.addr(),
         };
         machine.set_read_only(memory.clone(), false);
-        let mut heard_us = started_us;
+        let mut reported_us = started_us;
         let loaded = Engine::load(
             &mut self.file,
             Arena::new(ram),
@@ -86,13 +86,13 @@ impl<M: Machine> Opened<'_, M> {
             machine.cores(settings.cores),
             &mut |done_bytes, total_bytes| {
                 let now_us = machine.now_us();
-                if now_us >= heard_us + PROGRESS_US {
-                    heard_us = now_us;
+                if now_us >= reported_us + PROGRESS_US {
+                    reported_us = now_us;
                     let progress = Progress {
                         done_bytes,
                         total_bytes,
                     };
-                    hear(&self.name, progress);
+                    on_progress(&self.name, progress);
                 }
             },
         );
@@ -103,7 +103,7 @@ impl<M: Machine> Opened<'_, M> {
                 self.file.finish().map_err(card_failed)?;
                 engine
             }
-            // What is no number may be damage: the checksum tells.
+            // What is not finite may be damage: the checksum tells.
             Err(error) if error.is_in_data() => {
                 self.file.finish().map_err(card_failed)?;
                 return Err(unusable(&self.name, error));
@@ -134,6 +134,7 @@ impl<M: Machine> Opened<'_, M> {
             kv: Cow::Borrowed(engine.kv_type().name()),
             template: (family != Family::Raw).then(|| Cow::Borrowed(family.name())),
             tokenizer: Cow::Borrowed(tokenizer.description()),
+            can_think: chat.can_think(),
             default_system: chat.default_system().map(String::from),
             load_bytes,
             load_s: total_s,

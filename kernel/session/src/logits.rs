@@ -1,12 +1,12 @@
 //! The logits that a request wants to see.
 
-use crate::outbox::Outbox;
+use crate::event_queue::EventQueue;
 use alloc::vec::Vec;
 use ops::crc32c::crc32c_f32;
 use protocol::request::Logits;
 
 /// Reports the logits after the token at `position`.
-pub(crate) fn report(wanted: Logits, position: usize, logits: &[f32], out: &mut Outbox) {
+pub(crate) fn report(wanted: Logits, position: usize, logits: &[f32], out: &mut EventQueue) {
     let crc32c = wanted.logits_crc32c.then(|| crc32c_f32(logits));
     let fill = |top: &mut Vec<(usize, f32)>| largest(logits, wanted.top_logits, top);
     out.logits(position, crc32c, (wanted.top_logits > 0).then_some(fill));

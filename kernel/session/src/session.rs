@@ -1,51 +1,42 @@
 //! Requests in, steps, events out.
 
+mod begin;
+
 use crate::chat::ActiveModel;
-use crate::generation::{Generation, Plan, Source};
-use crate::load::{self, Opened};
-use crate::outbox::Outbox;
-use alloc::borrow::Cow;
+use crate::event_queue::EventQueue;
+use crate::generation::{Context, Generation};
+use crate::load::Opened;
 use alloc::boxed::Box;
 use alloc::collections::VecDeque;
+use alloc::format;
 use alloc::rc::Rc;
-use alloc::string::String;
-use alloc::vec::Vec;
-use lab::bench::ModelBench;
 use lab::experiment::NO_MODEL;
-use lab::kernels::{KernelBench, kernel_set};
-use lab::membw::MemoryBench;
-use lab::perplexity::TextBench;
-use lab::selftest::Selftest;
+use lab::kernels::kernel_set;
 use lab::{Experiment, Lab, Machine, Report, Subject};
-use llm::tokenizer::TokenId;
 use ops::arena::Line;
-use protocol::event::{
-    Changed, Done, Error, ErrorCode, Event, Info, Limits, Loaded, ModelEntry, Models, Phase,
-    Progress, Text, Tokens,
-};
+use protocol::event::{Done, Error, ErrorCode, Event, Loaded, Phase, Progress};
 use protocol::facts::{BoardFacts, ModelFacts};
-use protocol::request::{Logits, Message, Prompt, Sampling};
-use protocol::{Id, Op, Request, Settings};
+use protocol::{Id, Request, Settings};
 
 /// What outlives a model.
-pub struct Kept<'m, M: Machine> {
+pub struct SessionState<'m, M: Machine> {
     /// All settings.
     pub settings: Settings,
     waiting: VecDeque<Request>,
-    outbox: Outbox,
+    events: EventQueue,
     /// Number of answers that were asked for without a seed.
     draws: u64,
     /// The model to load next.
     opened: Option<Box<Opened<'m, M>>>,
 }
 
-impl<M: Machine> Kept<'_, M> {
+impl<M: Machine> SessionState<'_, M> {
     /// What there is at the start.
     pub fn new(settings: Settings) -> Self {
         Self {
             settings,
             waiting: VecDeque::new(),
-            outbox: Outbox::new(),
+            events: EventQueue::new(),
             draws: 0,
             opened: None,
         }
@@ -59,7 +50,7 @@ pub enum Step {
     Idle,
     /// Something was done; there is more to do, or to take.
     Busy,
-    /// A model is to be loaded: a new session takes the RAM, and [`Session::into_kept`].
+    /// A model is to be loaded: a new session takes the RAM, and [`Session::into_state`].
     Reload,
     /// The board is to be restarted.
     Reboot,
@@ -73,7 +64,7 @@ enum Task<'m, M: Machine> {
 }
 
 /// What begins with a request.
-enum Begun<'m, M: Machine> {
+enum Outcome<'m, M: Machine> {
     /// It is over already.
     Done(Box<Done>),
     Task(Task<'m, M>),
@@ -83,47 +74,44 @@ enum Begun<'m, M: Machine> {
 /// One model, the requests that it answers, and the events that answer them.
 pub struct Session<'s, 'm, M: Machine> {
     machine: &'m M,
-    kept: Kept<'m, M>,
+    state: SessionState<'m, M>,
     /// Where a model goes; it has all of it.
     ram: Option<&'s mut [Line]>,
     /// Memory for measurements and for the selftest.
     scratch: &'s mut [Line],
     model: Option<ActiveModel<'s>>,
-    /// What is under way: one for now.
-    running: Vec<(Rc<Id>, Task<'m, M>)>,
+    /// What is under way.
+    running: Option<(Rc<Id>, Task<'m, M>)>,
 }
 
 impl<'s, 'm, M: Machine> Session<'s, 'm, M> {
     /// A session that loads what the one before has opened, if it has.
     pub fn new(
         machine: &'m M,
-        mut kept: Kept<'m, M>,
+        mut state: SessionState<'m, M>,
         ram: &'s mut [Line],
         scratch: &'s mut [Line],
     ) -> Self {
-        let opened = kept.opened.take();
-        let id = kept.outbox.id().clone();
+        let opened = state.opened.take();
+        let id = state.events.id().clone();
         Self {
             machine,
-            kept,
+            state,
             ram: Some(ram),
             scratch,
             model: None,
-            running: opened
-                .map(|opened| (id, Task::Load(opened)))
-                .into_iter()
-                .collect(),
+            running: opened.map(|opened| (id, Task::Load(opened))),
         }
     }
 
     /// What is left when the model goes.
-    pub fn into_kept(self) -> Kept<'m, M> {
-        self.kept
+    pub fn into_state(self) -> SessionState<'m, M> {
+        self.state
     }
 
     /// All settings.
     pub fn settings(&self) -> &Settings {
-        &self.kept.settings
+        &self.state.settings
     }
 
     /// The board.
@@ -138,12 +126,10 @@ impl<'s, 'm, M: Machine> Session<'s, 'm, M> {
 
     /// Whether something is under way that [`Session::stop`] can stop.
     pub fn can_stop(&self) -> bool {
-        self.running
-            .iter()
-            .any(|(_, task)| !matches!(task, Task::Load(_)))
+        matches!(self.running, Some((_, ref task)) if !matches!(task, Task::Load(_)))
     }
 
-    /// Whether the console's conversation has begun.
+    /// Whether the console's conversation has outcome.
     pub fn has_conversation(&self) -> bool {
         self.model
             .as_ref()
@@ -152,12 +138,12 @@ impl<'s, 'm, M: Machine> Session<'s, 'm, M> {
 
     /// Takes a request; those before it are answered first.
     pub fn submit(&mut self, request: Request) {
-        self.kept.waiting.push_back(request);
+        self.state.waiting.push_back(request);
     }
 
     /// The next event, and the name of its request.
     pub fn take(&mut self) -> Option<(&Id, Event<'_>)> {
-        self.kept.outbox.take()
+        self.state.events.take()
     }
 
     /// Stops what is under way, if it can be stopped; whether it could.
@@ -165,76 +151,82 @@ impl<'s, 'm, M: Machine> Session<'s, 'm, M> {
         if !self.can_stop() {
             return false;
         }
-        let Some((id, task)) = self.running.pop() else {
+        let Some((id, task)) = self.running.take() else {
             return false;
         };
-        self.kept.outbox.answers(&id);
-        let done = match (task, &mut self.model) {
-            (Task::Generation(mut generation), Some(model)) => {
-                generation.stop(model, self.machine, &mut self.kept.outbox)
-            }
-            (Task::Experiment(mut experiment), _) => experiment.stop(&mut self.lab()),
-            _ => Done::measured(true),
+        self.state.events.answers(&id);
+        let done = match task {
+            Task::Generation(mut generation) => match self.context() {
+                Ok(mut context) => generation.stop(&mut context),
+                Err(_) => Done::measured(true),
+            },
+            Task::Experiment(mut experiment) => experiment.end(true, &mut self.lab()),
+            Task::Load(_) => Done::measured(true),
         };
-        self.kept.outbox.event(Event::Done(done));
+        self.state.events.event(Event::Done(done));
         true
     }
 
-    /// Does the next piece of work. A load is one piece, and tells `hear` of its file and its progress
+    /// Does the next piece of work. A load is one piece, and tells `on_progress` of its file and its progress
     /// meanwhile.
-    pub fn step(&mut self, hear: &mut dyn FnMut(&Id, &str, Progress)) -> Step {
-        if let Some((id, task)) = self.running.pop() {
-            self.kept.outbox.answers(&id);
-            let begun = self.go_on(task, &id, hear);
-            return self.settle(id, begun);
+    pub fn step(&mut self, on_progress: &mut dyn FnMut(&Id, &str, Progress)) -> Step {
+        if let Some((id, task)) = self.running.take() {
+            self.state.events.answers(&id);
+            let outcome = self.advance(task, &id, on_progress);
+            return self.conclude(id, outcome);
         }
-        let Some(Request { id, op }) = self.kept.waiting.pop_front() else {
+        let Some(Request { id, op }) = self.state.waiting.pop_front() else {
             return Step::Idle;
         };
         let id = Rc::new(id);
-        self.kept.outbox.answers(&id);
+        self.state.events.answers(&id);
         if let Some(model) = &mut self.model {
             model
                 .engine
-                .set_kernels(kernel_set(self.kept.settings.kernels));
+                .set_kernels(kernel_set(self.state.settings.kernels));
         }
-        let begun = self.begin(op);
-        self.settle(id, begun)
+        let outcome = self.begin(op);
+        self.conclude(id, outcome)
     }
 
     /// Keeps what is not over, and says what is.
-    fn settle(&mut self, id: Rc<Id>, begun: Result<Begun<'m, M>, Error<'static>>) -> Step {
-        match begun {
-            Ok(Begun::Done(done)) => self.kept.outbox.event(Event::Done(*done)),
-            Ok(Begun::Task(task)) => self.running.push((id, task)),
-            Ok(Begun::Step(step)) => return step,
-            Err(error) => self.kept.outbox.event(Event::Error(error)),
+    fn conclude(&mut self, id: Rc<Id>, outcome: Result<Outcome<'m, M>, Error<'static>>) -> Step {
+        match outcome {
+            Ok(Outcome::Done(done)) => self.state.events.event(Event::Done(*done)),
+            Ok(Outcome::Task(task)) => self.running = Some((id, task)),
+            Ok(Outcome::Step(step)) => return step,
+            Err(error) => self.state.events.event(Event::Error(error)),
         }
         Step::Busy
     }
 
-    fn go_on(
+    fn advance(
         &mut self,
         task: Task<'m, M>,
         id: &Id,
-        hear: &mut dyn FnMut(&Id, &str, Progress),
-    ) -> Result<Begun<'m, M>, Error<'static>> {
+        on_progress: &mut dyn FnMut(&Id, &str, Progress),
+    ) -> Result<Outcome<'m, M>, Error<'static>> {
         let (done, task) = match task {
             Task::Load(opened) => {
                 let ram = self.ram.take().unwrap_or_default();
-                let settings = &self.kept.settings;
-                let hear = &mut |file: &str, progress| hear(id, file, progress);
-                let model = opened.load(self.machine, settings, ram, hear)?;
-                self.kept.outbox.event(Event::Loaded(Box::new(Loaded {
+                let settings = &self.state.settings;
+                let on_progress = &mut |file: &str, progress| on_progress(id, file, progress);
+                let model = opened.load(self.machine, settings, ram, on_progress)?;
+                self.state.events.event(Event::Loaded(Box::new(Loaded {
                     model: model.facts.clone(),
                     timing: model.facts.load,
                 })));
+                let (used, wanted) = (model.facts.context_len, settings.context);
+                if let Some(wanted) = wanted.filter(|&wanted| wanted > used) {
+                    self.state.events.event(Event::Notice(format!(
+                        "the context is {used} tokens and not {wanted}: the model was trained for no more"
+                    )));
+                }
                 self.model = Some(model);
-                return Ok(Begun::Done(Box::default()));
+                return Ok(Outcome::Done(Box::default()));
             }
             Task::Generation(mut generation) => {
-                let model = self.model.as_mut().ok_or_else(no_model)?;
-                let done = generation.step(model, self.machine, &mut self.kept.outbox)?;
+                let done = generation.step(&mut self.context()?)?;
                 (done, Task::Generation(generation))
             }
             Task::Experiment(mut experiment) => {
@@ -246,165 +238,19 @@ impl<'s, 'm, M: Machine> Session<'s, 'm, M> {
                         .iter_mut()
                         .for_each(|model| model.engine.truncate(0));
                 }
-                (stepped?, Task::Experiment(experiment))
+                let done = stepped?.then(|| experiment.end(false, &mut self.lab()));
+                (done, Task::Experiment(experiment))
             }
         };
-        Ok(done.map_or(Begun::Task(task), |done| Begun::Done(Box::new(done))))
+        Ok(done.map_or(Outcome::Task(task), |done| Outcome::Done(Box::new(done))))
     }
 
-    fn begin(&mut self, op: Op) -> Result<Begun<'m, M>, Error<'static>> {
-        op.check()?;
-        let machine = self.machine;
-        let out = &mut self.kept.outbox;
-        match op {
-            Op::Info(_) => out.event(Event::Info(Box::new(Info {
-                firmware: Cow::Borrowed("PiLM"),
-                version: machine.facts().version.clone(),
-                board: machine.facts().clone(),
-                health: machine.health(),
-                model: self.model.as_ref().map(|model| ModelFacts {
-                    context_used: model.engine.pos(),
-                    ..model.facts.clone()
-                }),
-                settings: self.kept.settings.clone(),
-                limits: Limits::THIS,
-            }))),
-            Op::Models(_) => {
-                let files = machine
-                    .models()
-                    .map_err(|error| Error::new(ErrorCode::Card, error))?;
-                let loaded = self.model.as_ref().map(|model| &model.facts.file);
-                let entry = |file: lab::machine::ModelEntry| ModelEntry {
-                    loaded: loaded == Some(&file.name),
-                    name: file.name,
-                    bytes: file.len_bytes,
-                };
-                let models = files.into_iter().map(entry).collect();
-                out.event(Event::Models(Models { models }));
-            }
-            Op::Load(load) => {
-                self.kept.opened = Some(Box::new(load::open(machine, &load.name)?));
-                return Ok(Begun::Step(Step::Reload));
-            }
-            Op::Reset(_) => {
-                if let Some(model) = &mut self.model {
-                    model.forget();
-                }
-            }
-            Op::Abort(_) => {
-                return Ok(Begun::Done(Box::new(Done {
-                    aborted: Some(false),
-                    ..Done::default()
-                })));
-            }
-            Op::Set(set) => match self.kept.settings.set(&set.key, &set.value.word()) {
-                Ok(setting) => {
-                    out.event(Event::Settings(Changed::new(setting, &self.kept.settings)))
-                }
-                Err(error) => return Err(Error::new(ErrorCode::BadValue, error)),
-            },
-            Op::Reboot(_) => {
-                out.event(Event::Done(Done::default()));
-                return Ok(Begun::Step(Step::Reboot));
-            }
-            Op::Tokenize(tokenize) => {
-                let tokenizer = self.model.as_ref().ok_or_else(no_model)?.engine.tokenizer();
-                let ids = tokenizer.encode(&tokenize.text, tokenize.special);
-                out.event(Event::Tokens(Tokens {
-                    count: ids.len(),
-                    ids: ids.into_iter().map(|id| id.0).collect(),
-                }));
-            }
-            Op::Detokenize(detokenize) => {
-                let model = self.model.as_ref().ok_or_else(no_model)?;
-                let ids: Vec<TokenId> = detokenize.ids.into_iter().map(TokenId).collect();
-                let bytes = model.engine.tokenizer().decode(&ids);
-                out.event(Event::Text(Text {
-                    text: Cow::Owned(String::from_utf8_lossy(&bytes).into_owned()),
-                }));
-            }
-            Op::Complete(complete, sampling, logits) => {
-                let model = self.model.as_ref().ok_or_else(no_model)?;
-                let (prompt, source) = match complete.prompt()? {
-                    Prompt::Ids(ids) => (ids.iter().copied().map(TokenId).collect(), Source::Text),
-                    Prompt::Raw { text, special } => {
-                        (model.raw_prompt(text, special), Source::Text)
-                    }
-                    Prompt::Question(text) => {
-                        let question = [Message {
-                            role: String::from("user"),
-                            content: text.into(),
-                        }];
-                        (
-                            model.render(&question, &self.kept.settings)?,
-                            Source::Messages,
-                        )
-                    }
-                };
-                return self.generate(prompt, source, &sampling, logits);
-            }
-            Op::Chat(chat, sampling, logits) => {
-                let model = self.model.as_ref().ok_or_else(no_model)?;
-                let prompt = model.render(&chat.messages, &self.kept.settings)?;
-                return self.generate(prompt, Source::Messages, &sampling, logits);
-            }
-            Op::Ask(ask) => {
-                let model = self.model.as_ref().ok_or_else(no_model)?;
-                let prompt = model.ask(&ask.text, &self.kept.settings);
-                let source = Source::Conversation;
-                return self.generate(prompt, source, &Sampling::default(), Logits::default());
-            }
-            Op::Bench(bench) => {
-                let plan = bench.plan(machine.facts().emulated);
-                let kernels = self.kept.settings.kernels;
-                return experiment(ModelBench::new(plan, kernels, &mut self.lab())?);
-            }
-            Op::Kernels(kernels) => {
-                return experiment(KernelBench::new(kernels.runs, &mut self.lab())?);
-            }
-            Op::Ppl(ppl) => {
-                let text = TextBench::new(&ppl, &mut self.lab())?;
-                self.model.iter_mut().for_each(ActiveModel::forget);
-                return experiment(text);
-            }
-            Op::Membw(membw) => return experiment(MemoryBench::new(&membw, &self.lab())?),
-            Op::Selftest(_) => {
-                self.model.iter_mut().for_each(ActiveModel::forget);
-                return experiment(Selftest::default());
-            }
-        }
-        Ok(Begun::Done(Box::default()))
-    }
-
-    fn generate(
-        &mut self,
-        prompt: Vec<TokenId>,
-        source: Source,
-        sampling: &Sampling,
-        logits: Logits,
-    ) -> Result<Begun<'m, M>, Error<'static>> {
-        let settings = sampling.over(&self.kept.settings)?;
-        let plan = Plan {
-            prompt,
-            source,
-            seed: self.seed(&settings),
-            ignore_eos: sampling.ignore_eos,
-            logits,
-            counts: sampling.counts,
-        };
-        let model = self.model.as_mut().ok_or_else(no_model)?;
-        let generation = Generation::new(plan, &settings, model, self.machine)?;
-        Ok(Begun::Task(Task::Generation(Box::new(generation))))
-    }
-
-    /// The seed of the next answer: the setting, or one that the clock gives.
-    fn seed(&mut self, settings: &Settings) -> u64 {
-        settings.seed.unwrap_or_else(|| {
-            self.kept.draws += 1;
-            // 2^64 divided by the golden ratio: neighbouring numbers give distant seeds. 53 bits remain, so
-            // that every JSON reader can hand the seed back unchanged.
-            let number = self.machine.entropy().wrapping_add(self.kept.draws);
-            number.wrapping_mul(0x9E37_79B9_7F4A_7C15) >> 11
+    /// What a generation works with.
+    fn context(&mut self) -> Result<Context<'_, 's, M>, Error<'static>> {
+        Ok(Context {
+            model: self.model.as_mut().ok_or_else(no_model)?,
+            machine: self.machine,
+            events: &mut self.state.events,
         })
     }
 
@@ -417,16 +263,10 @@ impl<'s, 'm, M: Machine> Session<'s, 'm, M> {
                 facts: &model.facts,
             }),
             scratch: self.scratch,
-            cores: self.kept.settings.cores,
-            report: &mut self.kept.outbox,
+            cores: self.state.settings.cores,
+            report: &mut self.state.events,
         }
     }
-}
-
-fn experiment<'m, M: Machine>(
-    experiment: impl Experiment<M> + 'static,
-) -> Result<Begun<'m, M>, Error<'static>> {
-    Ok(Begun::Task(Task::Experiment(Box::new(experiment))))
 }
 
 fn no_model() -> Error<'static> {

@@ -1,6 +1,6 @@
 //! Tokens to text.
 
-use crate::outbox::Outbox;
+use crate::event_queue::EventQueue;
 use crate::utf8::Utf8Stream;
 use llm::chat::Thinking;
 use llm::tokenizer::{TokenId, Tokenizer};
@@ -24,7 +24,7 @@ impl TokenText {
     }
 
     /// Passes a token on. Control tokens have a name but no text.
-    pub fn pass_on(&mut self, id: TokenId, tokenizer: &Tokenizer, out: &mut Outbox) {
+    pub fn pass_on(&mut self, id: TokenId, tokenizer: &Tokenizer, out: &mut EventQueue) {
         let is_thinking = self.thinking.is_thinking(id);
         out.token(id.0, is_thinking, |text| {
             if tokenizer.is_control(id) {
@@ -39,7 +39,7 @@ impl TokenText {
     }
 
     /// Passes on what was held back.
-    pub fn finish(&mut self, out: &mut Outbox) {
+    pub fn finish(&mut self, out: &mut EventQueue) {
         out.rest(|text| self.stream.finish(&mut |piece| text.push_str(piece)));
     }
 }

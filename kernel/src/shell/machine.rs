@@ -13,7 +13,7 @@ use llm::engine::Timer;
 use parallel::Cores;
 use protocol::event::Phase;
 use protocol::facts::{BoardFacts, Health, Stack};
-use session::machine::ModelEntry;
+use session::machine::{ModelEntry, TextFile};
 
 use crate::card::{self, CardFile, Slot};
 use crate::clock::Clock;
@@ -165,13 +165,14 @@ impl session::Machine for Machine {
         CardFile::open(self.slot.borrow_mut(), name)
     }
 
-    fn text_file(&self, name: &str, limit_bytes: usize) -> Result<Option<Vec<u8>>, card::Error> {
+    fn text_file(&self, name: &str, limit_bytes: usize) -> Result<TextFile, card::Error> {
         let mut slot = self.slot.borrow_mut();
         // Another card may be in the slot by now.
         slot.unmount();
         match slot.read(name, limit_bytes) {
-            Ok(bytes) => Ok(Some(bytes)),
-            Err(card::Error::Storage(storage::Error::NotFound { .. })) => Ok(None),
+            Ok(bytes) => Ok(TextFile::Whole(bytes)),
+            Err(card::Error::Storage(storage::Error::NotFound { .. })) => Ok(TextFile::Absent),
+            Err(card::Error::TooLong { len_bytes, .. }) => Ok(TextFile::TooLong { len_bytes }),
             Err(error) => Err(error),
         }
     }

@@ -123,17 +123,47 @@ fn candidates<D: BlockDevice>(device: &mut D) -> Result<Vec<u64>, Error<D::Error
 
 /// First blocks of the partitions of a GUID partition table that may be FAT.
 fn read_gpt<D: BlockDevice>(device: &mut D) -> Result<Vec<u64>, Error<D::Error>> {
-    let n_blocks = device.n_blocks();
-    let mut firsts = Vec::new();
-    if gpt::HEADER_BLOCK >= n_blocks {
-        return Ok(firsts);
+    let primary = read_gpt_header(device, gpt::HEADER_BLOCK)?;
+    if let Some(header) = primary.filter(|header| header.is_intact) {
+        let firsts = read_gpt_entries(device, header)?;
+        if !firsts.is_empty() {
+            return Ok(firsts);
+        }
     }
-    let header = gpt::Header::parse(&read_block(device, gpt::HEADER_BLOCK)?);
-    let Some(header) = header else {
-        return Ok(firsts);
-    };
+    // The copy is where the header says, which may be damaged, or at the card's end.
+    let elsewhere = primary.map(|header| header.other_block);
+    let copies = [elsewhere, device.n_blocks().checked_sub(1)];
+    for block in copies.into_iter().flatten() {
+        // A copy that cannot be read leaves the header as good as it is.
+        let copy = read_gpt_header(device, block).ok().flatten();
+        if let Some(header) = copy.filter(|header| header.is_intact) {
+            let firsts = read_gpt_entries(device, header)?;
+            if !firsts.is_empty() {
+                return Ok(firsts);
+            }
+        }
+    }
+    // A damaged header is better than none: boot sectors are checked whoever names them.
+    primary.map_or(Ok(Vec::new()), |header| read_gpt_entries(device, header))
+}
+
+fn read_gpt_header<D: BlockDevice>(
+    device: &mut D,
+    block: u64,
+) -> Result<Option<gpt::Header>, Error<D::Error>> {
+    if block >= device.n_blocks() {
+        return Ok(None);
+    }
+    Ok(gpt::Header::parse(&read_block(device, block)?, block))
+}
+
+fn read_gpt_entries<D: BlockDevice>(
+    device: &mut D,
+    header: gpt::Header,
+) -> Result<Vec<u64>, Error<D::Error>> {
+    let mut firsts = Vec::new();
     let end = header.first_block.saturating_add(header.n_blocks);
-    for block in header.first_block..end.min(n_blocks) {
+    for block in header.first_block..end.min(device.n_blocks()) {
         firsts.extend(header.first_blocks(&read_block(device, block)?));
     }
     Ok(firsts)

@@ -5,9 +5,8 @@
 use llm::gguf::Gguf;
 use ops::GgmlType;
 
-use crate::dequantize::dequantize;
 use crate::gguf_writer::{Header, Value};
-use crate::requantize::{Error, Target, copy_metadata, encode};
+use crate::requantize::{Error, Target, copy_metadata, encode, values_of};
 
 /// One tensor as f32.
 #[derive(Clone, Debug, PartialEq)]
@@ -66,14 +65,10 @@ impl Editable {
         for tensor in gguf.tensors() {
             let start = tensor.offset_bytes as usize;
             let bytes = &file[start..start + tensor.len_bytes as usize];
-            let values = dequantize(tensor.ggml_type, bytes).ok_or_else(|| Error::NoDecoder {
-                tensor: tensor.name.to_owned(),
-                ggml_type: tensor.ggml_type,
-            })?;
             tensors.push(Tensor {
                 name: tensor.name.to_owned(),
                 dims: tensor.dims.to_vec(),
-                values,
+                values: values_of(tensor, bytes)?,
             });
         }
         Ok(Editable {

@@ -17,10 +17,15 @@ impl FileSource {
     /// Opens the file at `path` for reading.
     ///
     /// # Errors
-    /// Those of the file system.
+    /// Those of the file system; a directory.
     pub fn open(path: &Path) -> io::Result<FileSource> {
         let file = File::open(path)?;
-        let len_bytes = file.metadata()?.len();
+        let metadata = file.metadata()?;
+        if metadata.is_dir() {
+            let what = "it is a directory; name the GGUF file in it";
+            return Err(io::Error::new(io::ErrorKind::IsADirectory, what));
+        }
+        let len_bytes = metadata.len();
         Ok(FileSource { file, len_bytes })
     }
 }
@@ -52,9 +57,6 @@ pub enum FileError {
     /// A text file cannot be read.
     #[error("{name} cannot be read: {error}")]
     Text { name: String, error: io::Error },
-    /// A text file is longer than may be read.
-    #[error("{name} has more than {limit_bytes} bytes: no more are read, shorten it")]
-    TooLong { name: String, limit_bytes: usize },
 }
 
 /// What the file system says, as a short phrase.

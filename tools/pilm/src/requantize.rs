@@ -91,7 +91,7 @@ pub fn requantize<W: Write, E: std::error::Error + Send + Sync + 'static>(
                 .read_at(tensor.offset_bytes + at, &mut piece)
                 .map_err(|e| Error::Source(e.into()))?;
             if stored != tensor.ggml_type {
-                piece = recode(tensor, &piece, stored)?;
+                piece = encode(&tensor.name, &values_of(tensor, &piece)?, stored)?;
             }
             body.write(&tensor.name, &piece)?;
             at += n;
@@ -102,13 +102,12 @@ pub fn requantize<W: Write, E: std::error::Error + Send + Sync + 'static>(
     Ok(body.finish()?)
 }
 
-/// Whole rows of `tensor` in another type.
-fn recode(tensor: &TensorInfo, piece: &[u8], stored: GgmlType) -> Result<Vec<u8>, Error> {
-    let values = dequantize(tensor.ggml_type, piece).ok_or_else(|| Error::NoDecoder {
+/// Whole rows of `tensor` as f32.
+pub(crate) fn values_of(tensor: &TensorInfo, rows: &[u8]) -> Result<Vec<f32>, Error> {
+    dequantize(tensor.ggml_type, rows).ok_or_else(|| Error::NoDecoder {
         tensor: tensor.name.to_owned(),
         ggml_type: tensor.ggml_type,
-    })?;
-    encode(&tensor.name, &values, stored)
+    })
 }
 
 /// Values of the tensor `name` in `stored`, one of [`TARGETS`].

@@ -80,7 +80,7 @@ fn a_vector_where_a_matrix_should_be_is_a_wrong_shape() {
 }
 
 #[test]
-fn a_scale_that_is_no_number_is_found_with_its_row() {
+fn a_scale_that_is_not_finite_is_found_with_its_row() {
     let (mut file, data) = model(GgmlType::Q8_0, "blk.1.ffn_down.weight");
     let row_bytes = data.len() / Shape::llama_tied().dim;
     let scale = data.start + 7 * row_bytes + 2 * 34;
@@ -92,7 +92,7 @@ fn a_scale_that_is_no_number_is_found_with_its_row() {
 }
 
 #[test]
-fn a_norm_that_is_no_number_is_found() {
+fn a_norm_that_is_not_finite_is_found() {
     let (mut file, data) = model(GgmlType::Q8_0, "output_norm.weight");
     file[data.start + 8..data.start + 12].copy_from_slice(&f32::NAN.to_le_bytes());
     let tensor = "output_norm.weight".to_owned();

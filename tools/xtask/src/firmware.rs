@@ -2,6 +2,7 @@
 
 use crate::raw_image::{RawImage, flatten};
 use crate::setup::target;
+use crate::symbols;
 use crate::voice::Voice;
 use crate::workspace::{TARGET, cargo, output_dir, printed, root, target_dir};
 use anyhow::{Context, Result};
@@ -39,7 +40,7 @@ pub fn build_binary(voice: Voice, package: &str, binary: &str) -> Result<Firmwar
     let commit = commit();
     let elf = build_elf(voice, package, binary, commit.as_deref())?;
     let elf_bytes = fs::read(&elf).with_context(|| format!("reading {}", elf.display()))?;
-    let image = flatten(&elf_bytes).with_context(|| format!("flattening {}", elf.display()))?;
+    let image = flat(&elf_bytes).with_context(|| format!("flattening {}", elf.display()))?;
     let image_path = output_dir().join(format!("{binary}8.img"));
     fs::create_dir_all(output_dir())?;
     fs::write(&image_path, &image.bytes)
@@ -115,6 +116,13 @@ fn cargo_home() -> Option<PathBuf> {
         Some(home) => Some(home.into()),
         None => Some(Path::new(&env::var_os("HOME")?).join(".cargo")),
     }
+}
+
+/// The flat image of a linked kernel, with the names of its functions.
+pub(crate) fn flat(elf_bytes: &[u8]) -> Result<RawImage> {
+    let mut image = flatten(elf_bytes)?;
+    image.symbols_bytes = symbols::fill(&mut image, elf_bytes)?;
+    Ok(image)
 }
 
 /// The commit that is built, with a `+` when files differ from it; none outside of a clone.

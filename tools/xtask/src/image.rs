@@ -5,9 +5,14 @@ use crate::digest::crc32c;
 use crate::firmware::{self, Firmware};
 use crate::setup::{board_files, model};
 use crate::voice::Voice;
-use crate::workspace::{output_dir, root};
-use anyhow::{Context, Result};
+use crate::workspace::{output_dir, read_text, root};
+use anyhow::{Context, Result, ensure};
 use std::path::{Path, PathBuf};
+
+/// The kernel's name on a card of its own.
+const KERNEL: &str = "kernel8.img";
+/// Its name beside another kernel.
+const GUEST_KERNEL: &str = "pilm8.img";
 
 /// What goes on the card, and how large it is.
 #[derive(clap::Args, Debug)]
@@ -124,7 +129,7 @@ pub fn firmware_files(firmware: &Firmware) -> Vec<CardFile> {
 /// # Errors
 /// `boot/config.txt` cannot be read.
 pub fn guest_files(firmware: &Firmware) -> Result<Vec<CardFile>> {
-    let config = std::fs::read_to_string(root().join("boot/config.txt"))?;
+    let config = read_text(&root().join("boot/config.txt"))?;
     let line = format!("kernel={KERNEL}\n");
     ensure!(
         config.matches(&line).count() == 1,
@@ -231,6 +236,7 @@ mod tests {
                 bytes: vec![1, 2, 3],
                 memory_end: 0,
                 sizes: Sizes::default(),
+                symbols_bytes: None,
             },
             commit: None,
         };

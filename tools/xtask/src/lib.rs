@@ -3,6 +3,7 @@
 //! Building:
 //! * [`workspace`]: where things are, and cargo itself
 //! * [`firmware`], [`raw_image`]: the kernel as ELF, and as the flat bytes that the board loads
+//! * [`symbols`]: the functions' names inside the image, for backtraces
 //! * [`reproduce`], [`size`]: the same kernel from every folder; its size against a budget
 //! * [`setup`]: what a fresh machine lacks
 //! * [`digest`]: digests of files
@@ -45,6 +46,7 @@ pub mod run;
 pub mod session;
 pub mod setup;
 pub mod size;
+pub mod symbols;
 pub mod terminal;
 pub mod test;
 pub mod voice;

@@ -27,9 +27,9 @@ const TURNS: u64 = 100;
 /// Parts of the names of functions that compute for comparison only.
 const NOT_HOT: [&str; 2] = ["selftest", "scalar"];
 /// Part of the names of functions that multiply with int8 activations.
-const QUANTISED: &str = "mul_quantized";
+const QUANTISED: &str = "gemm_quantized";
 /// Part of the names of functions with dequantize kernels.
-const PLAIN: &str = "mul_plain";
+const DEQUANTIZED: &str = "gemm_dequantized";
 
 /// An innermost loop.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -221,7 +221,7 @@ fn branch_target(text: &str) -> Option<u64> {
 
 /// Products per turn of a loop: of int8 if there are any, whose sums a few float products then scale; else of floats.
 ///
-/// Plain kernels scale each weight, right after it has become a float, by `fmul`, or by `fmla` if it has a
+/// Dequantize kernels scale each weight, right after it has become a float, by `fmul`, or by `fmla` if it has a
 /// minimum; that is no product with an activation.
 fn products(site: &Loop) -> u64 {
     let count = |mnemonics: &[&str], lanes: &str| {
@@ -241,7 +241,7 @@ fn products(site: &Loop) -> u64 {
     if signs > 0 && site.function.contains(QUANTISED) {
         return signs;
     }
-    let scaled = if site.function.contains(PLAIN) {
+    let scaled = if site.function.contains(DEQUANTIZED) {
         count(&["scvtf", "ucvtf"], ".4s").saturating_sub(count(&["fmul"], ".4s"))
     } else {
         0
@@ -320,9 +320,9 @@ mod tests {
                 .to_vec(),
         };
         let by_fmla = "fmla\tv1.4s, v2.4s, v3.4s";
-        assert_eq!(products(&site("mul_plain::<Q4_1, 1>", by_fmla)), 4);
+        assert_eq!(products(&site("gemm_dequantized::<Q4_1, 1>", by_fmla)), 4);
         let by_fmul = "fmul\tv1.4s, v1.4s, v3.4s";
-        assert_eq!(products(&site("mul_plain::<Q8_0, 1>", by_fmul)), 4);
+        assert_eq!(products(&site("gemm_dequantized::<Q8_0, 1>", by_fmul)), 4);
         assert_eq!(products(&site("attend", by_fmla)), 8);
     }
 
@@ -340,7 +340,7 @@ mod tests {
             .map(str::to_owned)
             .to_vec(),
         };
-        assert_eq!(products(&site("mul_quantized::<Q1_0, 1>")), 32);
+        assert_eq!(products(&site("gemm_quantized::<Q1_0, 1>")), 32);
         assert_eq!(products(&site("quantize")), 0);
     }
 

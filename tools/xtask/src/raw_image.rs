@@ -28,6 +28,8 @@ pub struct RawImage {
     pub memory_end: u64,
     /// Sizes of the sections by kind.
     pub sizes: Sizes,
+    /// Bytes of the functions' names, and of the room for them, if there is one.
+    pub symbols_bytes: Option<[usize; 2]>,
 }
 
 /// Bytes in RAM by kind of section.
@@ -104,6 +106,7 @@ pub fn flatten(elf_bytes: &[u8]) -> Result<RawImage> {
         bytes,
         memory_end,
         sizes: section_sizes(&file),
+        symbols_bytes: None,
     })
 }
 

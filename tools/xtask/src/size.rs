@@ -27,6 +27,9 @@ pub fn check(voice: Voice, firmware: &Firmware) -> Result<()> {
             over.push(part);
         }
     }
+    if let Some([bytes, room]) = firmware.image.symbols_bytes {
+        voice.say(format!(" symbols {bytes:>9} of {room:>9} bytes, in rodata"));
+    }
     if !over.is_empty() {
         bail!(
             "the image is over its budget in {}: make it smaller, or raise tools/xtask/size-budget.txt and say why",

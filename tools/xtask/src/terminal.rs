@@ -22,8 +22,13 @@ pub fn is_interactive() -> bool {
 
 /// Columns of the terminal, when there is one that says.
 pub fn columns() -> Option<u16> {
-    let size = stty(&["size"]).ok()?;
-    size.split_whitespace().nth(1)?.parse().ok()
+    columns_of(&stty(&["size"]).ok()?)
+}
+
+/// Columns in rows and columns as `stty` prints them; a terminal that does not know its size says 0.
+fn columns_of(size: &str) -> Option<u16> {
+    let columns = size.split_whitespace().nth(1)?.parse().ok();
+    columns.filter(|n| *n > 0)
 }
 
 /// Gives the console to the person until the leaving key, or until QEMU ends.
@@ -128,6 +133,13 @@ fn stty(arguments: &[&str]) -> Result<String> {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn a_terminal_of_size_0_has_unknown_columns() {
+        assert_eq!(columns_of("24 80\n"), Some(80));
+        assert_eq!(columns_of("0 0\n"), None);
+        assert_eq!(columns_of(""), None);
+    }
 
     #[test]
     fn a_text_is_seen_in_pieces_and_at_the_end_only() {

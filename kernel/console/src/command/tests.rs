@@ -20,6 +20,8 @@ fn text_and_commands_are_told_apart() {
         "/set temperature 0.7",
         "/set temperature=0.7",
         "/set temperature = 0.7",
+        "/set temperature\t0.7",
+        "/set\ttemperature \t= 0.7",
     ] {
         assert_eq!(
             parse(line),

@@ -163,7 +163,7 @@ fn overlong_lines_are_reported() {
         entered(&bytes),
         [
             Input::Overlong {
-                json: false,
+                json: None,
                 limit: MAX_LINE_BYTES,
                 dropped: 7
             },
@@ -178,7 +178,7 @@ fn overlong_lines_are_reported() {
         entered(&bytes),
         [
             Input::Overlong {
-                json: true,
+                json: Some(vec![b'{'; MAX_JSON_BYTES]),
                 limit: MAX_JSON_BYTES,
                 dropped: 3
             },

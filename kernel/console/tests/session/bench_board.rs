@@ -7,7 +7,7 @@ use llm::source::ModelSource;
 use ops::arena::Line;
 use parallel::{Cores, Serial as OneCore};
 use protocol::facts::{BoardFacts, Health};
-use session::machine::{Machine, ModelEntry};
+use session::machine::{Machine, ModelEntry, TextFile};
 use std::cell::{Cell, RefCell};
 use std::collections::VecDeque;
 use std::fmt;
@@ -167,14 +167,20 @@ impl Machine for Board {
             .ok_or(NoCard)?;
         Ok(OnCard(bytes))
     }
-    fn text_file(&self, name: &str, limit_bytes: usize) -> Result<Option<Vec<u8>>, NoCard> {
+    fn text_file(&self, name: &str, limit_bytes: usize) -> Result<TextFile, NoCard> {
         let texts = self
             .files
             .as_ref()
             .map(|_| self.texts.iter())
             .ok_or(NoCard)?;
-        let mut texts = texts.filter(|(known, bytes)| *known == name && bytes.len() <= limit_bytes);
-        Ok(texts.next().map(|(_, bytes)| bytes.clone()))
+        let found = texts.clone().find(|(known, _)| *known == name);
+        Ok(match found {
+            None => TextFile::Absent,
+            Some((_, bytes)) if bytes.len() > limit_bytes => TextFile::TooLong {
+                len_bytes: bytes.len() as u64,
+            },
+            Some((_, bytes)) => TextFile::Whole(bytes.clone()),
+        })
     }
     fn irqs_taken(&self) -> u32 {
         self.irqs.set(self.irqs.get() + self.irqs_per_look);

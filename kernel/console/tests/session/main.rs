@@ -3,6 +3,7 @@
 mod bench_board;
 mod kernels;
 mod perplexity;
+mod refusals;
 mod speculation;
 
 use bench_board::{Board, Step};

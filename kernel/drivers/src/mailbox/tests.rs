@@ -1,3 +1,5 @@
+mod shadow;
+
 use super::*;
 use crate::clock::fake::Ticking;
 use crate::mmio::fake as blocks;

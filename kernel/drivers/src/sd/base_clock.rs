@@ -53,14 +53,6 @@ impl BaseClock {
         });
         believed.unwrap_or(Self::ASSUMED)
     }
-
-    /// The slowest that a card clock meant to be `card_hz` may be.
-    pub fn slowest_hz(&self, card_hz: u32) -> u32 {
-        match self.answered {
-            Some(_) => card_hz,
-            None => card_hz / 2,
-        }
-    }
 }
 
 impl fmt::Display for BaseClock {
@@ -123,9 +115,7 @@ mod tests {
     }
 
     #[test]
-    fn an_assumed_clock_may_be_twice_too_fast() {
-        assert_eq!(BaseClock::ASSUMED.slowest_hz(400_000), 200_000);
-        assert_eq!(answered(1, Rate).slowest_hz(400_000), 400_000);
+    fn a_clock_says_where_it_comes_from() {
         assert_eq!(BaseClock::ASSUMED.to_string(), "200 MHz (assumed)");
         let measured = answered(100_000_000, Measured).to_string();
         assert_eq!(measured, "100 MHz (measured)");

@@ -6,7 +6,7 @@ use ops::activations::{Activations, FloatChunk, QuantPair, TILE};
 use ops::dispatch::{copy_floats, quantize};
 use ops::lanes::{F32x4, flat, flat_mut};
 use ops::matrix::Kernels;
-use ops::packed::GROUP;
+use ops::packed::MR;
 use ops::{GgmlType, Matrix};
 use parallel::{Core, Cores, Shared};
 
@@ -57,7 +57,7 @@ impl Inputs {
             quant4: vec![QuantPair::ZERO; cols.div_ceil(64)],
             float1: vec![FloatChunk::ZERO; cols.div_ceil(16)],
             float4: vec![FloatChunk::ZERO; cols.div_ceil(16)],
-            exact: vec![0.0; (groups * GROUP).min(rows).min(COMPARED_ROWS) * TILE],
+            exact: vec![0.0; (groups * MR).min(rows).min(COMPARED_ROWS) * TILE],
         };
         let mut vector = vec![F32x4::ZERO; cols.next_multiple_of(64) / 4];
         for t in 0..TILE {
@@ -119,7 +119,7 @@ impl Inputs {
         let (mut error, mut magnitude) = (0.0f64, 0.0f64);
         for (r, exact) in self.exact.chunks_exact(TILE).enumerate() {
             for (t, &exact) in exact[..n_tokens].iter().enumerate() {
-                let got = f64::from(out[r / GROUP * n_tokens + t].0[r % GROUP]);
+                let got = f64::from(out[r / MR * n_tokens + t].0[r % MR]);
                 let difference = (got - exact).abs();
                 // A NaN stays: nothing is greater than it.
                 if difference > error || difference.is_nan() {
@@ -143,7 +143,7 @@ impl Inputs {
 
     /// Rows that are multiplied.
     pub fn measured_rows(&self) -> usize {
-        (self.groups * GROUP).min(self.rows)
+        (self.groups * MR).min(self.rows)
     }
 }
 

@@ -85,8 +85,45 @@ impl KernelBench {
             configurations,
         })
     }
+}
 
-    fn report<M: Machine>(&self, lab: &mut Lab<'_, '_, M>) {
+impl<M: Machine> Experiment<M> for KernelBench {
+    /// One sample.
+    fn step(&mut self, lab: &mut Lab<'_, '_, M>) -> Result<bool, Error<'static>> {
+        let Some((round, at)) = self.turns.current() else {
+            return Ok(true);
+        };
+        self.turns.advance();
+        let machine = lab.machine;
+        let here = &mut self.configurations[at];
+        let inputs = &self.inputs[here.matrix];
+        let cores = machine.cores(Some(here.cores));
+        let kernels = kernel_set(here.kernels);
+        let (engine, scratch) = match &mut lab.subject {
+            Some(subject) => (&*subject.engine, &mut *lab.scratch),
+            None => return lab.subject().map(|_| false),
+        };
+        let matrices = engine.largest_matrices();
+        let Some((_, matrix)) = matrices.get(here.matrix) else {
+            return Ok(false);
+        };
+        let n_tokens = here.n_tokens;
+        let out = Arena::new(scratch).slice(inputs.out_len(n_tokens));
+        let out = out.map_err(|error| {
+            let message = format_args!("too little memory is set aside: {error}");
+            Error::new(ErrorCode::OutOfMemory, message)
+        })?;
+        if round == 0 {
+            inputs.multiply(matrix, cores, kernels, n_tokens, out);
+            here.error = Some(inputs.error(out, n_tokens));
+        } else {
+            let multiply = || inputs.multiply(matrix, cores, kernels, n_tokens, out);
+            here.samples.time(machine, multiply);
+        }
+        Ok(false)
+    }
+
+    fn end(&mut self, stopped: bool, lab: &mut Lab<'_, '_, M>) -> Done {
         let board = lab.machine.facts();
         let conditions = Conditions::new(board, &lab.machine.health());
         let model = lab
@@ -122,49 +159,7 @@ impl KernelBench {
                 mean_gb_per_s: rate.filter(|_| !board.emulated),
             })));
         }
-    }
-}
-
-impl<M: Machine> Experiment<M> for KernelBench {
-    /// One sample.
-    fn step(&mut self, lab: &mut Lab<'_, '_, M>) -> Result<Option<Done>, Error<'static>> {
-        let Some((round, at)) = self.turns.current() else {
-            self.report(lab);
-            return Ok(Some(Done::measured(false)));
-        };
-        self.turns.advance();
-        let machine = lab.machine;
-        let here = &mut self.configurations[at];
-        let inputs = &self.inputs[here.matrix];
-        let cores = machine.cores(Some(here.cores));
-        let kernels = kernel_set(here.kernels);
-        let (engine, scratch) = match &mut lab.subject {
-            Some(subject) => (&*subject.engine, &mut *lab.scratch),
-            None => return lab.subject().map(|_| None),
-        };
-        let matrices = engine.largest_matrices();
-        let Some((_, matrix)) = matrices.get(here.matrix) else {
-            return Ok(None);
-        };
-        let n_tokens = here.n_tokens;
-        let out = Arena::new(scratch).slice(inputs.out_len(n_tokens));
-        let out = out.map_err(|error| {
-            let message = format_args!("too little memory is set aside: {error}");
-            Error::new(ErrorCode::OutOfMemory, message)
-        })?;
-        if round == 0 {
-            inputs.multiply(matrix, cores, kernels, n_tokens, out);
-            here.error = Some(inputs.error(out, n_tokens));
-        } else {
-            let multiply = || inputs.multiply(matrix, cores, kernels, n_tokens, out);
-            here.samples.time(machine, multiply);
-        }
-        Ok(None)
-    }
-
-    fn stop(&mut self, lab: &mut Lab<'_, '_, M>) -> Done {
-        self.report(lab);
-        Done::measured(true)
+        Done::measured(stopped)
     }
 }
 

@@ -39,13 +39,9 @@ impl Selftest {
     }
 
     fn kernel(&mut self, kind: CheckKind, outcome: Outcome, report: &mut dyn Report) {
-        let Outcome {
-            check,
-            values,
-            error,
-            limit,
-        } = outcome;
-        self.check(Check::new(kind, check, values, error, limit), report);
+        let (name, values) = (outcome.check, outcome.values);
+        let check = Check::new(kind, name, values, outcome.error, outcome.limit);
+        self.check(check, report);
     }
 
     /// A check that could not be made.
@@ -97,25 +93,21 @@ impl Selftest {
             self.failure(notice, lab.report)
         }))
     }
+}
 
-    fn end(&self, stopped: bool) -> Done {
+impl<M: Machine> Experiment<M> for Selftest {
+    /// The checks of one stage, or one token of the last.
+    fn step(&mut self, lab: &mut Lab<'_, '_, M>) -> Result<bool, Error<'static>> {
+        let stage = core::mem::replace(&mut self.stage, Stage::End);
+        self.stage = self.run(stage, lab)?;
+        Ok(matches!(self.stage, Stage::End))
+    }
+
+    fn end(&mut self, stopped: bool, _: &mut Lab<'_, '_, M>) -> Done {
         Done {
             right: Some(self.failed == 0 && !stopped),
             failed: Some(self.failed),
             ..Done::measured(stopped)
         }
-    }
-}
-
-impl<M: Machine> Experiment<M> for Selftest {
-    /// The checks of one stage, or one token of the last.
-    fn step(&mut self, lab: &mut Lab<'_, '_, M>) -> Result<Option<Done>, Error<'static>> {
-        let stage = core::mem::replace(&mut self.stage, Stage::End);
-        self.stage = self.run(stage, lab)?;
-        Ok(matches!(self.stage, Stage::End).then(|| self.end(false)))
-    }
-
-    fn stop(&mut self, _: &mut Lab<'_, '_, M>) -> Done {
-        self.end(true)
     }
 }

@@ -1,10 +1,12 @@
-//! Grouped-query attention (Ainslie et al. 2023, arXiv:2305.13245) over blocks of 64 positions.
+//! Grouped-query attention (Ainslie et al. 2023, arXiv:2305.13245) as split-KV attention over
+//! blocks of 64 positions (Dao et al. 2023, "Flash-Decoding").
 //!
-//! The unit of work is an *item*: one KV head's keys and values of one block. Whoever has the last
+//! The unit of work, a split, is an *item*: one KV head's keys and values of one block. Whoever has the last
 //! block's item also appends the new positions to it. An item leaves one partial result per
 //! query; [`merge_heads`] joins them in ascending order of blocks, so that who worked on what
 //! cannot be seen in the result.
 
+use core::array::from_fn;
 use core::ops::Range;
 
 use ops::lanes::F32x4;
@@ -165,16 +167,10 @@ fn attend_item<K: dispatch::KvKernels>(
             (position + 1 - block * BLOCK).min(BLOCK)
         };
         match n {
-            1 => dispatch::attend::<K, 1>(queries, unit, [valid(0)], out),
-            2 => dispatch::attend::<K, 2>(queries, unit, [valid(0), valid(1)], out),
-            3 => {
-                let valid = [valid(0), valid(1), valid(2)];
-                dispatch::attend::<K, 3>(queries, unit, valid, out);
-            }
-            _ => {
-                let valid = [valid(0), valid(1), valid(2), valid(3)];
-                dispatch::attend::<K, 4>(queries, unit, valid, out);
-            }
+            1 => dispatch::attend::<K, 1>(queries, unit, from_fn(valid), out),
+            2 => dispatch::attend::<K, 2>(queries, unit, from_fn(valid), out),
+            3 => dispatch::attend::<K, 3>(queries, unit, from_fn(valid), out),
+            _ => dispatch::attend::<K, 4>(queries, unit, from_fn(valid), out),
         }
         row += n;
     }

@@ -11,7 +11,7 @@ use crate::chat::ChatTemplate;
 use crate::config::Config;
 use crate::gguf::Gguf;
 use crate::kv_cache::{KvCache, KvType};
-use crate::model_file::{Header, ModelFile};
+use crate::model_file::ModelFile;
 use crate::run_state::RunState;
 use crate::source::ModelSource;
 use crate::tokenizer::Tokenizer;
@@ -27,35 +27,23 @@ impl<'a> Engine<'a> {
     /// Whatever is wrong with the file, the source or the room: see [`LoadError`].
     pub fn load<S: ModelSource>(
         file: &mut ModelFile<S>,
-        arena: Arena<'a>,
-        options: &LoadOptions,
-        cores: &dyn Cores,
-        progress: &mut dyn FnMut(u64, u64),
-    ) -> Result<Self, LoadError<S::Error>> {
-        let (source, header) = file.parts();
-        Self::from_parts(source, header, arena, options, cores, progress)
-    }
-
-    fn from_parts<E: core::error::Error>(
-        source: &mut dyn ModelSource<Error = E>,
-        header: &Header,
         mut arena: Arena<'a>,
         options: &LoadOptions,
         cores: &dyn Cores,
         progress: &mut dyn FnMut(u64, u64),
-    ) -> Result<Self, LoadError<E>> {
-        let Header { gguf, config, .. } = header;
+    ) -> Result<Self, LoadError<S::Error>> {
+        let (gguf, config) = (&file.gguf, &file.config);
         let tokenizer = Tokenizer::from_gguf(gguf)?;
         let chat = ChatTemplate::from_gguf(gguf)?;
         let before = arena.free_bytes();
         let loader = weights::Loader {
-            source,
+            source: &mut file.source,
             cores,
             chunk_bytes: options.chunk_bytes,
             timer: options.timer,
             progress,
         };
-        let (mut tensors, load_times) = loader.load(&header.tensors, &mut arena)?;
+        let (mut tensors, load_times) = loader.load(&file.tensors, &mut arena)?;
         let weight_bytes = before - arena.free_bytes();
 
         let kv_type = options.kv_type.unwrap_or_else(|| default_kv_type(gguf));
@@ -65,7 +53,7 @@ impl<'a> Engine<'a> {
         };
         let batch = options.batch.clamp(1, context_len);
         let n_logits = options.n_logits.clamp(1, batch);
-        let model = (header.architecture.decoder)(config, &mut tensors, &mut arena, context_len)?;
+        let model = (file.architecture.decoder)(config, &mut tensors, &mut arena, context_len)?;
         let kv = KvCache::new(&mut arena, config, kv_type, context_len)?;
         let n_cores = options.n_cores.unwrap_or(cores.n_cores());
         let state = RunState::new(&mut arena, config, batch, n_logits, context_len, n_cores)?;
@@ -91,7 +79,7 @@ impl<'a> Engine<'a> {
     }
 }
 
-/// Floats keep a float model's logits; everything else is coarser than halves.
+/// An f32 cache keeps an F32 model's logits; everything else is coarser than f16.
 fn default_kv_type(gguf: &Gguf<'_>) -> KvType {
     match gguf.tensor("blk.0.attn_k.weight") {
         Some(tensor) if tensor.ggml_type == GgmlType::F32 => KvType::F32,

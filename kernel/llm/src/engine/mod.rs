@@ -57,12 +57,7 @@ impl<'a> Engine<'a> {
     /// [`EngineError::ContextFull`] and [`EngineError::BadToken`] before anything is done,
     /// [`EngineError::Nothing`] for no ids.
     pub fn prefill(&mut self, ids: &[TokenId], cores: &dyn Cores) -> Result<&[f32], EngineError> {
-        self.check(ids)?;
-        let last = (ids.len() - 1) / self.batch;
-        for (i, batch) in ids.chunks(self.batch).enumerate() {
-            let logits = [Logits::None, Logits::Last][usize::from(i == last)];
-            self.run(batch, logits, cores);
-        }
+        self.run_all(ids, Logits::Last, cores)?;
         Ok(self.logits())
     }
 
@@ -71,11 +66,7 @@ impl<'a> Engine<'a> {
     /// # Errors
     /// [`EngineError::ContextFull`] and [`EngineError::BadToken`] before anything is done.
     pub fn feed(&mut self, ids: &[TokenId], cores: &dyn Cores) -> Result<(), EngineError> {
-        self.check(ids)?;
-        for batch in ids.chunks(self.batch) {
-            self.run(batch, Logits::None, cores);
-        }
-        Ok(())
+        self.run_all(ids, Logits::None, cores)
     }
 
     /// Appends one token and returns its logits.
@@ -83,9 +74,7 @@ impl<'a> Engine<'a> {
     /// # Errors
     /// [`EngineError::ContextFull`], [`EngineError::BadToken`].
     pub fn decode(&mut self, id: TokenId, cores: &dyn Cores) -> Result<&[f32], EngineError> {
-        self.check(&[id])?;
-        self.run(&[id], Logits::Last, cores);
-        Ok(self.logits())
+        self.prefill(&[id], cores)
     }
 
     /// Appends `ids` and hands the logits of every position to `sink`, ascending.
@@ -135,12 +124,8 @@ impl<'a> Engine<'a> {
     /// Keeps the longest held prefix that `ids` share, but always leaves at least the last of `ids`
     /// to run, and returns its length.
     pub fn reuse(&mut self, ids: &[TokenId]) -> usize {
-        let shared = self
-            .held
-            .iter()
-            .zip(ids)
-            .take_while(|(a, b)| a == b)
-            .count();
+        let pairs = self.held.iter().zip(ids);
+        let shared = pairs.take_while(|(a, b)| a == b).count();
         let kept = shared.min(ids.len().saturating_sub(1));
         self.truncate(kept);
         kept
@@ -241,6 +226,22 @@ impl<'a> Engine<'a> {
             Some(&id) => Err(EngineError::BadToken { id, vocab_size }),
             None => Ok(()),
         }
+    }
+
+    /// Runs `ids` in batches; only the last can have logits.
+    fn run_all(
+        &mut self,
+        ids: &[TokenId],
+        logits: Logits,
+        cores: &dyn Cores,
+    ) -> Result<(), EngineError> {
+        self.check(ids)?;
+        let (before, last) = ids.split_at((ids.len() - 1) / self.batch * self.batch);
+        for batch in before.chunks(self.batch) {
+            self.run(batch, Logits::None, cores);
+        }
+        self.run(last, logits, cores);
+        Ok(())
     }
 
     fn run(&mut self, tokens: &[TokenId], logits: Logits, cores: &dyn Cores) {

@@ -10,7 +10,7 @@ pub struct LoadOptions {
     /// Most positions; without it the model's own, at most 4096 and what half of the memory left
     /// after the weights holds.
     pub context_len: Option<usize>,
-    /// How keys and values are stored; without it floats for F32 weights and halves for others.
+    /// How keys and values are stored; without it f32 for F32 weights and f16 for others.
     pub kv_type: Option<KvType>,
     /// Most tokens that a prefill takes at once.
     pub batch: usize,

@@ -148,15 +148,9 @@ impl Gguf<'static> {
         let mut cursor = Cursor::new(bytes, file_len_bytes);
         let version = read_version(&mut cursor)?;
         let n_tensors = cursor.u64()?;
-        cursor.check_count(
-            "tensors",
-            8,
-            n_tensors,
-            MAX_TENSORS,
-            tensors::MIN_ENTRY_BYTES,
-        )?;
-        let n_metadata = cursor.u64()?;
-        let metadata = Metadata::read(&mut cursor, n_metadata, 16)?;
+        let min_bytes = tensors::MIN_ENTRY_BYTES;
+        cursor.check_count("tensors", 8, n_tensors, MAX_TENSORS, min_bytes)?;
+        let metadata = Metadata::read(&mut cursor)?;
         let alignment = read_alignment(&metadata)?;
         let mut tensors = tensors::read(&mut cursor, n_tensors)?;
         let header_len_bytes = cursor.pos();

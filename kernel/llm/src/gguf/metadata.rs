@@ -29,18 +29,10 @@ impl Metadata<'_> {
     /// A string key, a type and the shortest value.
     const MIN_ENTRY_BYTES: u64 = 8 + 4 + 1;
 
-    pub(super) fn read(
-        cursor: &mut Cursor<'_>,
-        count: u64,
-        count_offset: u64,
-    ) -> Result<Self, Error> {
-        cursor.check_count(
-            "metadata entries",
-            count_offset,
-            count,
-            MAX_METADATA,
-            Self::MIN_ENTRY_BYTES,
-        )?;
+    pub(super) fn read(cursor: &mut Cursor<'_>) -> Result<Self, Error> {
+        let (offset, count) = (cursor.pos(), cursor.u64()?);
+        let min_bytes = Self::MIN_ENTRY_BYTES;
+        cursor.check_count("metadata entries", offset, count, MAX_METADATA, min_bytes)?;
         let mut entries = Vec::new();
         for _ in 0..count {
             let key = cursor.name(MAX_KEY_BYTES)?;
@@ -78,20 +70,36 @@ impl Metadata<'_> {
         Some(self.value(entry))
     }
 
+    /// What `of` makes of the value of `key`, which it calls `expected`; `None` when the key is absent.
+    fn optional<'m, T>(
+        &'m self,
+        key: &str,
+        expected: &'static str,
+        of: impl FnOnce(Value<'m>) -> Option<T>,
+    ) -> Result<Option<T>, Error> {
+        let Some(value) = self.get(key) else {
+            return Ok(None);
+        };
+        let wrong_type = || Error::WrongType {
+            key: key.into(),
+            expected,
+            found: value.value_type().name(),
+        };
+        of(value).map(Some).ok_or_else(wrong_type)
+    }
+
     /// A non-negative integer of any width that fits `u32`; `None` when the key is absent.
     ///
     /// # Errors
     /// [`Error::WrongType`] or [`Error::OutOfRange`].
     pub fn optional_u32(&self, key: &str) -> Result<Option<u32>, Error> {
-        let wide = match self.get(key) {
-            None => return Ok(None),
-            Some(Value::Unsigned(v, _)) => Some(v),
-            Some(Value::Signed(v, _)) => u64::try_from(v).ok(),
-            Some(other) => return Err(wrong_type(key, "an integer", &other)),
-        };
-        let narrow = wide.and_then(|v| u32::try_from(v).ok());
+        let narrow = self.optional(key, "an integer", |value| match value {
+            Value::Unsigned(v, _) => Some(u32::try_from(v).ok()),
+            Value::Signed(v, _) => Some(u32::try_from(v).ok()),
+            _ => None,
+        })?;
         let out_of_range = || Error::OutOfRange { key: key.into() };
-        narrow.map(Some).ok_or_else(out_of_range)
+        narrow.map(|v| v.ok_or_else(out_of_range)).transpose()
     }
 
     /// As [`Metadata::optional_u32`], with an absent key as an error.
@@ -107,12 +115,11 @@ impl Metadata<'_> {
     /// # Errors
     /// [`Error::WrongType`].
     pub fn optional_f32(&self, key: &str) -> Result<Option<f32>, Error> {
-        match self.get(key) {
-            None => Ok(None),
-            Some(Value::F32(v)) => Ok(Some(v)),
-            Some(Value::F64(v)) => Ok(Some(v as f32)),
-            Some(other) => Err(wrong_type(key, "a float", &other)),
-        }
+        self.optional(key, "a float", |value| match value {
+            Value::F32(v) => Some(v),
+            Value::F64(v) => Some(v as f32),
+            _ => None,
+        })
     }
 
     /// As [`Metadata::optional_f32`], with an absent key as an error.
@@ -128,11 +135,10 @@ impl Metadata<'_> {
     /// # Errors
     /// [`Error::WrongType`].
     pub fn optional_bool(&self, key: &str) -> Result<Option<bool>, Error> {
-        match self.get(key) {
-            None => Ok(None),
-            Some(Value::Bool(v)) => Ok(Some(v)),
-            Some(other) => Err(wrong_type(key, "a boolean", &other)),
-        }
+        self.optional(key, "a boolean", |value| match value {
+            Value::Bool(v) => Some(v),
+            _ => None,
+        })
     }
 
     /// A string; `None` when the key is absent.
@@ -140,14 +146,12 @@ impl Metadata<'_> {
     /// # Errors
     /// [`Error::WrongType`] or [`Error::NotUtf8`].
     pub fn optional_str(&self, key: &str) -> Result<Option<&str>, Error> {
-        match self.get(key) {
-            None => Ok(None),
-            Some(Value::String(bytes)) => match core::str::from_utf8(bytes) {
-                Ok(text) => Ok(Some(text)),
-                Err(_) => Err(Error::NotUtf8 { key: key.into() }),
-            },
-            Some(other) => Err(wrong_type(key, "a string", &other)),
-        }
+        let bytes = self.optional(key, "a string", |value| match value {
+            Value::String(bytes) => Some(bytes),
+            _ => None,
+        })?;
+        let text = bytes.map(core::str::from_utf8).transpose();
+        text.map_err(|_| Error::NotUtf8 { key: key.into() })
     }
 
     /// As [`Metadata::optional_str`], with an absent key as an error.
@@ -163,11 +167,10 @@ impl Metadata<'_> {
     /// # Errors
     /// [`Error::WrongType`].
     pub fn optional_array(&self, key: &str) -> Result<Option<Array<'_>>, Error> {
-        match self.get(key) {
-            None => Ok(None),
-            Some(Value::Array(array)) => Ok(Some(array)),
-            Some(other) => Err(wrong_type(key, "an array", &other)),
-        }
+        self.optional(key, "an array", |value| match value {
+            Value::Array(array) => Some(array),
+            _ => None,
+        })
     }
 
     /// As [`Metadata::optional_array`], with an absent key as an error.
@@ -181,12 +184,4 @@ impl Metadata<'_> {
 
 fn missing(key: &str) -> Error {
     Error::MissingKey { key: key.into() }
-}
-
-fn wrong_type(key: &str, expected: &'static str, found: &Value<'_>) -> Error {
-    Error::WrongType {
-        key: key.into(),
-        expected,
-        found: found.value_type().name(),
-    }
 }

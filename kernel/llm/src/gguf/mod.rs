@@ -21,7 +21,7 @@ mod value;
 pub use error::Error;
 pub use header::Gguf;
 pub use metadata::Metadata;
-pub use tensors::{Dims, TensorInfo};
+pub use tensors::TensorInfo;
 pub use value::{Array, Value, ValueType};
 
 /// Most bytes that header, metadata and tensor table may have together. The largest known (256 k

@@ -8,21 +8,6 @@ use ops::GgmlType;
 use super::cursor::Cursor;
 use super::{Error, MAX_DIMS, MAX_TENSOR_NAME_BYTES};
 
-/// A tensor's dimensions, `ne0` (the contiguous one) first.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Dims {
-    ne: [u64; MAX_DIMS as usize],
-    n_dims: u32,
-}
-
-impl core::ops::Deref for Dims {
-    type Target = [u64];
-
-    fn deref(&self) -> &[u64] {
-        &self.ne[..self.n_dims as usize]
-    }
-}
-
 /// One tensor of the file.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct TensorInfo {
@@ -31,7 +16,7 @@ pub struct TensorInfo {
     /// Format of the elements.
     pub ggml_type: GgmlType,
     /// Dimensions, contiguous first: a weight matrix is `[cols, rows]`.
-    pub dims: Dims,
+    pub dims: Vec<u64>,
     /// Where the data starts in the file.
     pub offset_bytes: u64,
     /// How long the data is.
@@ -131,36 +116,33 @@ fn read_tensor(cursor: &mut Cursor<'_>) -> Result<TensorInfo, Error> {
             n_dims,
         });
     }
-    let mut ne = [1; MAX_DIMS as usize];
-    for dim in &mut ne[..n_dims as usize] {
-        *dim = cursor.u64()?;
-    }
+    let dims = (0..n_dims).map(|_| cursor.u64());
+    let dims: Vec<u64> = dims.collect::<Result<_, _>>()?;
     let id = cursor.u32()?;
     let offset_bytes = cursor.u64()?;
     let Some(ggml_type) = GgmlType::from_id(id) else {
         return Err(Error::UnknownTensorType { tensor: name, id });
     };
     let (block_len, block_bytes) = (ggml_type.block_len() as u64, ggml_type.block_bytes() as u64);
-    if ne.contains(&0) {
+    if dims.contains(&0) {
         return Err(Error::EmptyTensor { tensor: name });
     }
-    if !ne[0].is_multiple_of(block_len) {
+    if !dims[0].is_multiple_of(block_len) {
         return Err(Error::RaggedRow {
             tensor: name,
-            row_len: ne[0],
+            row_len: dims[0],
             ggml_type: ggml_type.name(),
             block_len,
         });
     }
-    let mut factors = ne[1..].iter().chain([&block_bytes]);
-    match factors.try_fold(ne[0] / block_len, |product, factor| {
-        product.checked_mul(*factor)
-    }) {
+    let times = |product: u64, dim: &u64| product.checked_mul(*dim);
+    let n_blocks = dims[1..].iter().try_fold(dims[0] / block_len, times);
+    match n_blocks.and_then(|n_blocks| n_blocks.checked_mul(block_bytes)) {
         None => Err(Error::ShapeOverflow { tensor: name }),
         Some(len_bytes) => Ok(TensorInfo {
             name,
             ggml_type,
-            dims: Dims { ne, n_dims },
+            dims,
             offset_bytes,
             len_bytes,
         }),

@@ -158,33 +158,26 @@ impl Sampler {
             logit: f32::NEG_INFINITY,
             id: 0,
         };
-        Self::for_each(
-            logits,
-            &self.penalised,
-            self.settings.repeat_penalty,
-            |candidate| {
-                if candidate.logit > best.logit && candidate.logit.is_finite() {
-                    best = candidate;
-                }
-            },
-        );
+        let penalty = self.settings.repeat_penalty;
+        Self::for_each(logits, &self.penalised, penalty, |candidate| {
+            if candidate.logit > best.logit && candidate.logit.is_finite() {
+                best = candidate;
+            }
+        });
         best.logit.is_finite().then_some(TokenId(best.id))
     }
 
     fn draw(&mut self, logits: &[f32]) -> Option<TokenId> {
         let max = self.collect(logits)?;
-        let Settings {
-            temperature,
-            top_p,
-            min_p,
-            ..
-        } = self.settings;
-        let weight = |candidate: &Candidate| libm::expf((candidate.logit - max) / temperature);
-        let total: f64 = self
+        let settings = self.settings;
+        let (top_p, min_p) = (settings.top_p, settings.min_p);
+        let weight =
+            |candidate: &Candidate| libm::expf((candidate.logit - max) / settings.temperature);
+        let weights = self
             .all
             .iter()
-            .map(|candidate| f64::from(weight(candidate)))
-            .sum();
+            .map(|candidate| f64::from(weight(candidate)));
+        let total: f64 = weights.sum();
         let uniform = self.rng.uniform();
 
         // From the most likely down: first what may be drawn, then which one it is.
@@ -221,27 +214,16 @@ impl Sampler {
 
     /// Fills `all` with the candidates and returns the highest logit.
     fn collect(&mut self, logits: &[f32]) -> Option<f32> {
-        let Sampler {
-            settings,
-            all,
-            best,
-            penalised,
-            ..
-        } = self;
-        let Settings {
-            temperature,
-            top_k,
-            repeat_penalty,
-            ..
-        } = *settings;
-        let reach = FLOOR_NATS * temperature;
+        let (best, top_k) = (&mut self.best, self.settings.top_k);
+        let reach = FLOOR_NATS * self.settings.temperature;
         let mut max = f32::NEG_INFINITY;
         let mut floor = f32::NEG_INFINITY;
         // A heap that is emptied and filled as a vector keeps its memory.
-        let mut candidates = core::mem::take(all).into_vec();
+        let mut candidates = core::mem::take(&mut self.all).into_vec();
         candidates.clear();
         best.clear();
-        Self::for_each(logits, penalised, repeat_penalty, |candidate| {
+        let penalty = self.settings.repeat_penalty;
+        Self::for_each(logits, &self.penalised, penalty, |candidate| {
             if !(candidate.logit >= floor && candidate.logit.is_finite()) {
                 return;
             }
@@ -264,8 +246,8 @@ impl Sampler {
         candidates.retain(|candidate| candidate.logit >= floor);
         // The sum of the weights must not depend on a heap's inner order.
         candidates.sort_unstable_by_key(|candidate| candidate.id);
-        *all = BinaryHeap::from(candidates);
-        (!all.is_empty()).then_some(max)
+        self.all = BinaryHeap::from(candidates);
+        (!self.all.is_empty()).then_some(max)
     }
 }
 

@@ -75,12 +75,6 @@ impl Settings {
     }
 }
 
-impl Default for Settings {
-    fn default() -> Self {
-        Settings::GREEDY
-    }
-}
-
 /// A setting out of its range.
 #[derive(Clone, Copy, Debug, PartialEq, thiserror::Error)]
 #[error("{name} is {value}; choose a number from {} to {max}", lowest(*.min))]

@@ -13,10 +13,10 @@ use super::{Error, TokenId};
 
 /// Two neighbours and what they become. Its rank is its place in the table.
 #[derive(Clone, Copy, Debug)]
-struct Merge {
-    left: TokenId,
-    right: TokenId,
-    merged: TokenId,
+pub(super) struct Merge {
+    pub(super) left: TokenId,
+    pub(super) right: TokenId,
+    pub(super) merged: TokenId,
 }
 
 /// The merges of a tokenizer.
@@ -46,13 +46,10 @@ impl Merges {
     }
 
     /// Adds the merge of the next rank. A pair that is there already keeps its lower rank.
-    pub(super) fn push(&mut self, left: TokenId, right: TokenId, merged: TokenId) {
+    pub(super) fn push(&mut self, merge: Merge) {
+        let Merge { left, right, .. } = merge;
         let rank = self.by_rank.len() as u32;
-        self.by_rank.push(Merge {
-            left,
-            right,
-            merged,
-        });
+        self.by_rank.push(merge);
         let by_rank = &self.by_rank;
         self.by_pair.insert(hash_pair(left, right), rank, |other| {
             let other = by_rank[other as usize];

@@ -4,7 +4,7 @@ use alloc::collections::BTreeSet;
 use alloc::string::ToString;
 use alloc::vec::Vec;
 
-use super::byte_pair::Merges;
+use super::byte_pair::{Merge, Merges};
 use super::index::room_for;
 use super::pretokenize::PreTokenizer;
 use super::sentence_piece::{SentencePiece, VISIBLE_SPACE};
@@ -63,6 +63,8 @@ impl Tokenizer {
             .map(|name| specials.by_name(&vocabulary, name.as_bytes()));
         let ends = named.chain([eos, eot, eom]).flatten();
         let end_of_generation = BTreeSet::from_iter(ends).into_iter().collect();
+        // Prompts never end with a mark of their own; a key of another type is a damaged file all the same.
+        gguf.optional_bool("tokenizer.ggml.add_eos_token")?;
         Ok(Tokenizer {
             bos: id("tokenizer.ggml.bos_token_id")?,
             eos,
@@ -115,28 +117,26 @@ fn byte_pair(gguf: &Gguf<'_>) -> Result<(Vocabulary, Algorithm), Error> {
     let mut merges = Merges::with_room_for(lines.len(), &vocabulary, whole_pieces)?;
     let mut both = Vec::new();
     for line in strings {
-        if let Some((left, right, merged)) = parse_merge(&vocabulary, line, &mut both) {
-            merges.push(left, right, merged);
+        if let Some(merge) = parse_merge(&vocabulary, line, &mut both) {
+            merges.push(merge);
         }
     }
     Ok((vocabulary, Algorithm::BytePair { merges, pre }))
 }
 
 /// The ids of a merge `left right`. `None` when a part is no token: such a merge can never apply.
-fn parse_merge(
-    vocabulary: &Vocabulary,
-    line: &[u8],
-    both: &mut Vec<u8>,
-) -> Option<(TokenId, TokenId, TokenId)> {
+fn parse_merge(vocabulary: &Vocabulary, line: &[u8], both: &mut Vec<u8>) -> Option<Merge> {
     // The space of the text is written Ġ, so that this is the only one.
     let space = line.iter().position(|&byte| byte == b' ')?;
     both.clear();
     byte_level::decode_into(&line[..space], both).then_some(())?;
     let left_len = both.len();
     byte_level::decode_into(&line[space + 1..], both).then_some(())?;
-    let left = vocabulary.find(&both[..left_len])?;
-    let right = vocabulary.find(&both[left_len..])?;
-    Some((left, right, vocabulary.find(both)?))
+    Some(Merge {
+        left: vocabulary.find(&both[..left_len])?,
+        right: vocabulary.find(&both[left_len..])?,
+        merged: vocabulary.find(both)?,
+    })
 }
 
 fn sentence_piece(gguf: &Gguf<'_>) -> Result<(Vocabulary, Algorithm), Error> {

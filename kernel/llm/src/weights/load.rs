@@ -12,7 +12,7 @@ use ops::matrix;
 use parallel::{Cores, Private};
 
 use super::chunk::Chunk;
-use super::place::Place;
+use super::place::{Place, refused};
 use super::share::Share;
 use super::times::{LoadTimes, Timer};
 use super::{Spec, Tensors};
@@ -85,7 +85,7 @@ impl<E: core::error::Error> Loader<'_, E> {
             });
             let read = self.read_beside(coming_chunk, &mut shares, &mut times);
             if let Some((tensor, error)) = self.note(shares, &mut times) {
-                return Err(places[tensor].refused(error));
+                return Err(refused(places[tensor].spec, error));
             }
             read.map_err(LoadError::Source)?;
             done += taken;

@@ -6,7 +6,7 @@ use ops::arena::Arena;
 use ops::float::{bf16_to_f32, f16_to_f32};
 use ops::lanes::{F32x4, flat, flat_mut};
 use ops::matrix::{self, Packing};
-use ops::packed::GROUP;
+use ops::packed::MR;
 use ops::{GgmlType, Matrix};
 
 use super::{Kind, Spec, Tensor};
@@ -15,7 +15,7 @@ use crate::load_error::LoadError;
 
 /// A tensor on its way from the file into memory.
 pub(super) struct Place<'w, 'a> {
-    spec: &'w Spec,
+    pub(super) spec: &'w Spec,
     tensor: &'w TensorInfo,
     memory: Tensor<'a>,
     /// Bytes of the tensor that were taken.
@@ -66,7 +66,7 @@ impl<'w, 'a> Place<'w, 'a> {
     pub(super) fn unit_bytes(&self) -> usize {
         let unit = match &self.memory {
             Tensor::Vector(..) => self.tensor.len_bytes as usize,
-            Tensor::Matrix(matrix) => GROUP * matrix.file_row_bytes(),
+            Tensor::Matrix(matrix) => MR * matrix.file_row_bytes(),
         };
         unit.min(self.tensor.len_bytes as usize)
     }
@@ -84,7 +84,7 @@ impl<'w, 'a> Place<'w, 'a> {
     /// Takes `bytes`, as many as [`Place::takes`] said: a vector at once; rows are then to be packed.
     ///
     /// # Errors
-    /// A vector's value that is no number.
+    /// A value of a vector that is not finite.
     pub(super) fn take<'p, E>(
         &'p mut self,
         bytes: &'p [u8],
@@ -107,18 +107,14 @@ impl<'w, 'a> Place<'w, 'a> {
         }
     }
 
-    /// What is wrong with the matrix, in the file's words.
-    pub(super) fn refused<E>(&self, error: matrix::Error) -> LoadError<E> {
-        refused(self.spec, error)
-    }
-
     /// The tensor by its name.
     pub(super) fn into_tensor(self) -> (String, Tensor<'a>) {
         (self.spec.name.clone(), self.memory)
     }
 }
 
-fn refused<E>(spec: &Spec, error: matrix::Error) -> LoadError<E> {
+/// What is wrong with a matrix, in the file's words.
+pub(super) fn refused<E>(spec: &Spec, error: matrix::Error) -> LoadError<E> {
     let tensor = spec.name.clone();
     match error {
         matrix::Error::UnsupportedType(ggml_type) => {

@@ -13,8 +13,8 @@ pub enum Error {
     /// The arena is too small.
     #[error(transparent)]
     OutOfMemory(#[from] OutOfMemory),
-    /// A block's scale is infinite or no number: the file is damaged.
-    #[error("a scale in row {row} is infinite or no number; the file is damaged")]
+    /// A block's scale is infinite or NaN: the file is damaged.
+    #[error("a scale in row {row} is infinite or NaN; the file is damaged")]
     BadScale {
         /// The row with the block.
         row: usize,

@@ -11,7 +11,7 @@ use crate::arena::Arena;
 use crate::formats::formats;
 use crate::lanes::{F32x4, flat_mut};
 use crate::packed::float::Float;
-use crate::packed::{GROUP, Quantized};
+use crate::packed::{MR, Quantized};
 use rows::{Rows, by_format};
 
 pub use error::Error;
@@ -57,7 +57,7 @@ impl<'a> Matrix<'a> {
 
     /// Groups of four rows, the last perhaps filled up with zeros.
     pub fn groups(&self) -> usize {
-        self.rows.div_ceil(GROUP)
+        self.rows.div_ceil(MR)
     }
 
     /// The type in the file.
@@ -87,7 +87,7 @@ impl<'a> Matrix<'a> {
 
     /// Values `from .. from + 4 · out.len()` of row `row`; beyond the row they are 0.
     pub fn read_row(&self, row: usize, from: usize, out: &mut [F32x4]) {
-        let (group, r) = (row / GROUP, row % GROUP);
+        let (group, r) = (row / MR, row % MR);
         let out = flat_mut(out);
         let until = self.cols.min(from + out.len());
         out.fill(0.0);

@@ -38,18 +38,18 @@ impl Matrix<'_> {
             let rows = &rows[groups.start * slabs..groups.end * slabs];
             match kernels {
                 Kernels::Int8 => multiply(
-                    (dispatch::mul_quantized::<Format, 1>, x.quant1),
-                    (dispatch::mul_quantized::<Format, TILE>, x.quant4),
+                    (dispatch::gemm_quantized::<Format, 1>, x.quant1),
+                    (dispatch::gemm_quantized::<Format, TILE>, x.quant4),
                     blocks.div_ceil(2), rows, blocks, n, out,
                 ),
                 Kernels::Reference => multiply(
-                    (scalar::matmul::quantized_rows::<Format, 1>, x.quant1),
-                    (scalar::matmul::quantized_rows::<Format, TILE>, x.quant4),
+                    (scalar::matmul::gemm_quantized::<Format, 1>, x.quant1),
+                    (scalar::matmul::gemm_quantized::<Format, TILE>, x.quant4),
                     blocks.div_ceil(2), rows, blocks, n, out,
                 ),
                 Kernels::Dequantize => multiply(
-                    (dispatch::mul_plain::<Format, 1>, x.float1),
-                    (dispatch::mul_plain::<Format, TILE>, x.float4),
+                    (dispatch::gemm_dequantized::<Format, 1>, x.float1),
+                    (dispatch::gemm_dequantized::<Format, TILE>, x.float4),
                     2 * blocks, rows, blocks, n, out,
                 ),
             }
@@ -58,13 +58,13 @@ impl Matrix<'_> {
             let rows = &rows[groups.start * chunks..groups.end * chunks];
             match kernels {
                 Kernels::Dequantize | Kernels::Int8 => multiply(
-                    (dispatch::mul_float::<Format, 1>, x.float1),
-                    (dispatch::mul_float::<Format, TILE>, x.float4),
+                    (dispatch::gemm_float::<Format, 1>, x.float1),
+                    (dispatch::gemm_float::<Format, TILE>, x.float4),
                     chunks, rows, chunks, n, out,
                 ),
                 Kernels::Reference => multiply(
-                    (scalar::matmul::float_rows::<Format, 1>, x.float1),
-                    (scalar::matmul::float_rows::<Format, TILE>, x.float4),
+                    (scalar::matmul::gemm_float::<Format, 1>, x.float1),
+                    (scalar::matmul::gemm_float::<Format, TILE>, x.float4),
                     chunks, rows, chunks, n, out,
                 ),
             }

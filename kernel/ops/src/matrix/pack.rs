@@ -3,7 +3,7 @@
 use super::{Error, Matrix, Rows, by_format};
 use crate::formats::formats;
 use crate::packed::float::Float;
-use crate::packed::{GROUP, Quantized};
+use crate::packed::{MR, Quantized};
 
 impl Matrix<'_> {
     /// Whole rows of the file and the groups they go to, from row `first_row` on, which begins one.
@@ -12,18 +12,15 @@ impl Matrix<'_> {
     /// When the rows begin within a group or lie outside of the matrix.
     pub fn packing<'p>(&'p mut self, first_row: usize, bytes: &'p [u8]) -> Packing<'p> {
         assert!(
-            first_row.is_multiple_of(GROUP),
+            first_row.is_multiple_of(MR),
             "row {first_row} begins no group"
         );
         let row_bytes = self.file_row_bytes();
         let n_rows = bytes.len() / row_bytes;
         assert!(first_row + n_rows <= self.rows, "rows beyond the matrix");
         let group_len = self.packed.len() / self.groups();
-        let (_, rest) = self
-            .packed
-            .reborrow()
-            .split_at(first_row / GROUP * group_len);
-        let (rows, _) = rest.split_at(n_rows.div_ceil(GROUP) * group_len);
+        let (_, rest) = self.packed.reborrow().split_at(first_row / MR * group_len);
+        let (rows, _) = rest.split_at(n_rows.div_ceil(MR) * group_len);
         Packing {
             rows,
             group_len,
@@ -68,11 +65,11 @@ impl<'p> Packing<'p> {
     /// When there are fewer.
     pub fn split_at(self, groups: usize) -> (Self, Self) {
         let (rows, other_rows) = self.rows.split_at(groups * self.group_len);
-        let cut = (groups * GROUP * self.row_bytes).min(self.bytes.len());
+        let cut = (groups * MR * self.row_bytes).min(self.bytes.len());
         let (bytes, other_bytes) = self.bytes.split_at(cut);
         let other = Packing {
             rows: other_rows,
-            first_row: self.first_row + groups * GROUP,
+            first_row: self.first_row + groups * MR,
             bytes: other_bytes,
             ..self
         };
@@ -116,11 +113,11 @@ fn pack_groups<T>(
 ) -> Option<usize> {
     let mut bad = None;
     let groups = rows.chunks_exact_mut(len).enumerate();
-    for ((g, group), bytes) in groups.zip(bytes.chunks(GROUP * row_bytes)) {
+    for ((g, group), bytes) in groups.zip(bytes.chunks(MR * row_bytes)) {
         for (r, row) in bytes.chunks_exact(row_bytes).enumerate() {
             pack_row(row, r, group);
         }
-        bad = bad.or_else(|| bad_row(group).map(|r| g * GROUP + r));
+        bad = bad.or_else(|| bad_row(group).map(|r| g * MR + r));
     }
     bad
 }
@@ -137,5 +134,5 @@ fn row_with_bad_scale<Q: Quantized>(group: &[Q::Slab]) -> Option<usize> {
         let mut slabs = group.iter();
         slabs.any(|slab| (0..Q::BLOCKS).any(|j| is_bad(slab, j, *r)))
     };
-    (0..GROUP).find(has_bad)
+    (0..MR).find(has_bad)
 }

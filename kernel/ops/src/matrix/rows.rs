@@ -4,7 +4,7 @@ use super::{Error, Matrix};
 use crate::GgmlType;
 use crate::arena::Arena;
 use crate::formats::formats;
-use crate::packed::{GROUP, Quantized, float::Float};
+use crate::packed::{MR, Quantized, float::Float};
 
 /// Makes [`Rows`] of the table.
 macro_rules! rows {
@@ -28,7 +28,7 @@ macro_rules! rows {
                 rows: usize,
                 cols: usize,
             ) -> Result<Self, Error> {
-                let groups = rows.div_ceil(GROUP);
+                let groups = rows.div_ceil(MR);
                 Ok(match ggml_type {
                     $(GgmlType::$F => Rows::$F(arena.slice(groups * cols.div_ceil(16))?),)*
                     $(GgmlType::$Q => {

@@ -56,11 +56,8 @@ impl KvNeon for KvF16 {
         out: &mut [F32x4],
     ) {
         attend::<KvF16, NQ>(queries, unit, n_valid, out, |lane| {
-            let halves = vreinterpretq_f16_u16(load(lane, 0));
-            [
-                vcvt_f32_f16(vget_low_f16(halves)),
-                vcvt_high_f32_f16(halves),
-            ]
+            let f16s = vreinterpretq_f16_u16(load(lane, 0));
+            [vcvt_f32_f16(vget_low_f16(f16s)), vcvt_high_f32_f16(f16s)]
         });
     }
 
@@ -362,8 +359,8 @@ pub fn merge(partials: &[F32x4], stride: usize, n_blocks: usize, out: &mut [F32x
 #[target_feature(enable = "neon")]
 fn narrow(low: &F32x4, high: &F32x4) -> F16x8 {
     let low = vcvt_f16_f32(load(low, 0));
-    let halves = vcvt_high_f16_f32(low, load(high, 0));
+    let f16s = vcvt_high_f16_f32(low, load(high, 0));
     let mut out = F16x8::default();
-    store(&mut out, 0, vreinterpretq_u16_f16(halves));
+    store(&mut out, 0, vreinterpretq_u16_f16(f16s));
     out
 }

@@ -1,8 +1,8 @@
 //! The NEON twins: the scalar definition's bits on a Cortex-A72, eight to sixteen at a time.
 //!
-//! The A72 has no SDOT and no half-precision arithmetic. An int8 product is SMULL and SMLAL2 into
+//! The A72 has no SDOT and no f16 arithmetic. An int8 product is SMULL and SMLAL2 into
 //! int16 (two products of at most 128 · 127 fit), then SADALP into int32: 8 multiplications a
-//! cycle. Halves are widened by FCVTL. Every fused multiply-add here is one in the definition.
+//! cycle. f16 values are widened by FCVTL. Every fused multiply-add here is one in the definition.
 
 #![allow(clippy::wildcard_imports, reason = "the instruction set")]
 

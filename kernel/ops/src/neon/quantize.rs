@@ -10,10 +10,10 @@ use crate::scalar::quantize::scale_and_inverse;
 
 /// See [`crate::scalar::quantize::quantize`].
 #[target_feature(enable = "neon")]
-pub fn quantize<const NT: usize>(
+pub fn quantize<const NR: usize>(
     x: &[F32x4],
     n_blocks: usize,
-    out: &mut [QuantPair<NT>],
+    out: &mut [QuantPair<NR>],
     t: usize,
 ) {
     let (blocks, _) = x.as_chunks::<8>();
@@ -28,7 +28,7 @@ pub fn quantize<const NT: usize>(
 
 #[inline]
 #[target_feature(enable = "neon")]
-fn block<const NT: usize>(x: &[F32x4; 8], pair: &mut QuantPair<NT>, j: usize, t: usize) {
+fn block<const NR: usize>(x: &[F32x4; 8], pair: &mut QuantPair<NR>, j: usize, t: usize) {
     let x: [float32x4_t; 8] = core::array::from_fn(|i| load(&x[i], 0));
     let magnitude = |i: usize| vreinterpretq_u32_f32(vabsq_f32(x[i]));
     let mut bits = magnitude(0);
@@ -41,7 +41,7 @@ fn block<const NT: usize>(x: &[F32x4; 8], pair: &mut QuantPair<NT>, j: usize, t:
     let narrow = |i: usize| vuzp1q_s8(eight(i), eight(i + 2));
     let (low, high) = (narrow(0), narrow(4));
     let sum = vaddlvq_s16(vpadalq_s8(vpaddlq_s8(low), high));
-    let at = (j * NT + t) * 32;
+    let at = (j * NR + t) * 32;
     store(pair, at, low);
     store(pair, at + 16, high);
     pair.d[j][t] = d;
@@ -49,7 +49,7 @@ fn block<const NT: usize>(x: &[F32x4; 8], pair: &mut QuantPair<NT>, j: usize, t:
     let sums = vreinterpret_s8_s16(vdup_n_s16(sum as i16));
     store(
         pair,
-        offset_of!(QuantPair<NT>, sum) + (j * NT + t) * 8,
+        offset_of!(QuantPair<NR>, sum) + (j * NR + t) * 8,
         sums,
     );
 }

@@ -1,6 +1,6 @@
 //! F32, F16 and BF16 weights: sixteen columns of four rows to a chunk.
 
-use super::GROUP;
+use super::MR;
 use super::copy::put;
 use crate::arena::Plain;
 use crate::float::{bf16_to_f32, f16_to_f32};
@@ -22,20 +22,20 @@ pub trait Float {
 #[repr(C, align(16))]
 pub struct Chunk32 {
     /// Weights.
-    pub w: [[f32; 16]; GROUP],
+    pub w: [[f32; 16]; MR],
 }
 
-/// Four rows of sixteen halves or bfloats, as bits.
+/// Four rows of sixteen f16 or bf16 values, as bits.
 #[derive(Clone, Copy, Debug, FromBytes, Immutable, IntoBytes)]
 #[repr(C, align(16))]
 pub struct Chunk16 {
     /// Weights, as bits.
-    pub w: [[u16; 16]; GROUP],
+    pub w: [[u16; 16]; MR],
 }
 
 /// IEEE single precision.
 pub enum F32 {}
-/// IEEE half precision.
+/// IEEE f16.
 pub enum F16 {}
 /// The upper half of an IEEE single.
 pub enum Bf16 {}

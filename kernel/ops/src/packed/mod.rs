@@ -19,8 +19,8 @@ pub mod q8_0;
 
 use crate::arena::Plain;
 
-/// Rows in a group.
-pub const GROUP: usize = 4;
+/// Rows in a group: those that a micro-kernel multiplies at once, `MR` in the words of BLIS.
+pub const MR: usize = 4;
 
 /// A quantised format: blocks of 32 weights, several blocks of four rows to a *slab*.
 ///
@@ -36,12 +36,12 @@ pub trait Quantized {
     /// `q` of block `j` of row `r`.
     fn quants(slab: &Self::Slab, j: usize, r: usize) -> [i8; 32];
     /// `d` of block `j`, for the four rows.
-    fn scales(slab: &Self::Slab, j: usize) -> [f32; GROUP];
+    fn scales(slab: &Self::Slab, j: usize) -> [f32; MR];
     /// `m` of block `j`, for the four rows.
-    fn minima(_slab: &Self::Slab, _j: usize) -> [f32; GROUP] {
-        [0.0; GROUP]
+    fn minima(_slab: &Self::Slab, _j: usize) -> [f32; MR] {
+        [0.0; MR]
     }
-    /// Whether all scales and minima are numbers.
+    /// Whether all scales and minima are finite.
     fn is_finite(slab: &Self::Slab) -> bool;
     /// Puts one row of the file (whole blocks) into row `r` of `slabs`.
     fn pack_row(file_row: &[u8], r: usize, slabs: &mut [Self::Slab]);
@@ -59,7 +59,7 @@ pub trait Quantized {
         Self::quants(slab, j, r).map(|q| d * f32::from(q) + m)
     }
 
-    /// The [`weights`](Quantized::weights) of block `j` of row `r` as [`crate::scalar::matmul::plain`]
+    /// The [`weights`](Quantized::weights) of block `j` of row `r` as [`crate::scalar::matmul::dequantized_tile`]
     /// takes them: a product that is zero keeps its sign where there is no `m`.
     #[inline(always)] // Must take on the caller's target features.
     fn dequantize(slab: &Self::Slab, j: usize, r: usize) -> [f32; 32] {
@@ -99,15 +99,15 @@ fn put_blocks<const N: usize, S>(
     }
 }
 
-/// Whether no half, given as bits, is infinite or NaN.
-#[inline(always)] // A few instructions where the number of halves is known.
-fn are_finite(halves: &[u16]) -> bool {
+/// Whether no f16, given as bits, is infinite or NaN.
+#[inline(always)] // A few instructions where the number of values is known.
+fn are_finite(bits: &[u16]) -> bool {
     const EXPONENT: u16 = 0x7C00;
-    let special = |half: &u16| u16::from(half & EXPONENT == EXPONENT);
-    halves.iter().fold(0, |any, half| any | special(half)) == 0
+    let special = |f16: &u16| u16::from(f16 & EXPONENT == EXPONENT);
+    bits.iter().fold(0, |any, f16| any | special(f16)) == 0
 }
 
-/// The half at `at`, as bits.
-fn half_at(bytes: &[u8], at: usize) -> u16 {
+/// The f16 at `at`, as bits.
+fn f16_at(bytes: &[u8], at: usize) -> u16 {
     u16::from_le_bytes([bytes[at], bytes[at + 1]])
 }

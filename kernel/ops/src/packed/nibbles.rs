@@ -1,6 +1,6 @@
 //! Four bits a weight, and planes of further bits.
 
-use super::GROUP;
+use super::MR;
 
 /// One block of one row: byte `i` has weight `i` below and weight `i + 16` above.
 pub type Nibbles = [u8; 16];
@@ -45,7 +45,7 @@ pub fn unpack_five(nibbles: &Nibbles, plane: &Plane, r: usize) -> [u8; 32] {
 
 /// Puts row `r`'s bits, 0 or 1, into a plane.
 pub fn set_bits(plane: &mut Plane, r: usize, bits: [u8; 32]) {
-    debug_assert!(r < GROUP);
+    debug_assert!(r < MR);
     for (i, byte) in plane.iter_mut().enumerate() {
         *byte &= !(3 << (2 * r));
         *byte |= (bits[i] | bits[16 + i] << 1) << (2 * r);

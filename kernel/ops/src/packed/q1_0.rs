@@ -2,7 +2,7 @@
 //! bit `i % 8` of byte `i / 8` is set, else `−d`.
 
 use super::nibbles::{self, Plane};
-use super::{GROUP, Quantized, are_finite, half_at, put_blocks};
+use super::{MR, Quantized, are_finite, f16_at, put_blocks};
 use crate::float::f16_to_f32;
 use zerocopy::{FromBytes, Immutable, IntoBytes};
 
@@ -11,12 +11,12 @@ use zerocopy::{FromBytes, Immutable, IntoBytes};
 #[repr(C, align(16))]
 pub struct Slab {
     /// Scales, as bits.
-    pub d: [[u16; GROUP]; 2],
+    pub d: [[u16; MR]; 2],
     /// Signs: 1 for `d`, 0 for `−d`.
     pub plus: [Plane; 8],
 }
 
-const _: () = assert!(size_of::<Slab>() == 2 * GROUP * 18);
+const _: () = assert!(size_of::<Slab>() == 2 * MR * 18);
 
 /// The format.
 pub enum Q1_0 {}
@@ -31,7 +31,7 @@ impl Quantized for Q1_0 {
     }
 
     #[inline(always)] // Must take on the caller's target features.
-    fn scales(slab: &Slab, j: usize) -> [f32; GROUP] {
+    fn scales(slab: &Slab, j: usize) -> [f32; MR] {
         slab.d[j / 4].map(f16_to_f32)
     }
 
@@ -41,7 +41,7 @@ impl Quantized for Q1_0 {
 
     fn pack_row(file_row: &[u8], r: usize, slabs: &mut [Slab]) {
         put_blocks::<18, _>(file_row, slabs, |slab, half, block| {
-            slab.d[half][r] = half_at(block, 0);
+            slab.d[half][r] = f16_at(block, 0);
             let (words, _) = block[2..].as_chunks::<4>();
             for (plane, word) in slab.plus[4 * half..].iter_mut().zip(words) {
                 nibbles::set_bits(plane, r, nibbles::fifth_bits(word));

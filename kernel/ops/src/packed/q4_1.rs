@@ -3,7 +3,7 @@
 
 use super::copy::{bytes_at, put};
 use super::nibbles::{self, Nibbles};
-use super::{GROUP, Quantized, are_finite, half_at, put_blocks};
+use super::{MR, Quantized, are_finite, f16_at, put_blocks};
 use crate::float::f16_to_f32;
 use zerocopy::{FromBytes, Immutable, IntoBytes};
 
@@ -12,14 +12,14 @@ use zerocopy::{FromBytes, Immutable, IntoBytes};
 #[repr(C, align(16))]
 pub struct Slab {
     /// Scales, as bits.
-    pub d: [[u16; GROUP]; 2],
+    pub d: [[u16; MR]; 2],
     /// Minima, as bits.
-    pub m: [[u16; GROUP]; 2],
+    pub m: [[u16; MR]; 2],
     /// Low four bits.
-    pub q: [[Nibbles; GROUP]; 2],
+    pub q: [[Nibbles; MR]; 2],
 }
 
-const _: () = assert!(size_of::<Slab>() == 2 * GROUP * 20);
+const _: () = assert!(size_of::<Slab>() == 2 * MR * 20);
 
 /// The format.
 pub enum Q4_1 {}
@@ -35,12 +35,12 @@ impl Quantized for Q4_1 {
     }
 
     #[inline(always)] // Must take on the caller's target features.
-    fn scales(slab: &Slab, j: usize) -> [f32; GROUP] {
+    fn scales(slab: &Slab, j: usize) -> [f32; MR] {
         slab.d[j].map(f16_to_f32)
     }
 
     #[inline(always)] // Must take on the caller's target features.
-    fn minima(slab: &Slab, j: usize) -> [f32; GROUP] {
+    fn minima(slab: &Slab, j: usize) -> [f32; MR] {
         slab.m[j].map(f16_to_f32)
     }
 
@@ -50,8 +50,8 @@ impl Quantized for Q4_1 {
 
     fn pack_row(file_row: &[u8], r: usize, slabs: &mut [Slab]) {
         put_blocks::<20, _>(file_row, slabs, |slab, j, block| {
-            slab.d[j][r] = half_at(block, 0);
-            slab.m[j][r] = half_at(block, 2);
+            slab.d[j][r] = f16_at(block, 0);
+            slab.m[j][r] = f16_at(block, 2);
             put::<16, _>(bytes_at(block, 4), &mut slab.q[j][r]);
         });
     }

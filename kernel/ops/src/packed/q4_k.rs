@@ -6,7 +6,7 @@
 
 use super::copy::Aligned;
 use super::nibbles::{self, Nibbles};
-use super::{GROUP, Quantized, are_finite, half_at};
+use super::{MR, Quantized, are_finite, f16_at};
 use crate::float::f16_to_f32;
 use zerocopy::{FromBytes, Immutable, IntoBytes};
 
@@ -16,15 +16,15 @@ use zerocopy::{FromBytes, Immutable, IntoBytes};
 #[repr(C, align(16))]
 pub struct Slab {
     /// Scales of the scales, as bits.
-    pub d: [u16; GROUP],
+    pub d: [u16; MR],
     /// Scales of the minima, as bits.
-    pub dmin: [u16; GROUP],
+    pub dmin: [u16; MR],
     /// Scales, 0 to 63.
-    pub scale: [[u8; GROUP]; 8],
+    pub scale: [[u8; MR]; 8],
     /// Minima, 0 to 63.
-    pub minimum: [[u8; GROUP]; 8],
+    pub minimum: [[u8; MR]; 8],
     /// Low four bits.
-    pub q: [[Nibbles; GROUP]; 8],
+    pub q: [[Nibbles; MR]; 8],
 }
 
 const _: () = assert!(size_of::<Slab>() == 592);
@@ -44,12 +44,12 @@ impl Quantized for Q4_K {
     }
 
     #[inline(always)] // Must take on the caller's target features.
-    fn scales(slab: &Slab, j: usize) -> [f32; GROUP] {
+    fn scales(slab: &Slab, j: usize) -> [f32; MR] {
         core::array::from_fn(|r| f16_to_f32(slab.d[r]) * f32::from(slab.scale[j][r]))
     }
 
     #[inline(always)] // Must take on the caller's target features.
-    fn minima(slab: &Slab, j: usize) -> [f32; GROUP] {
+    fn minima(slab: &Slab, j: usize) -> [f32; MR] {
         core::array::from_fn(|r| -(f16_to_f32(slab.dmin[r]) * f32::from(slab.minimum[j][r])))
     }
 
@@ -62,8 +62,8 @@ impl Quantized for Q4_K {
         let mut aligned = Aligned::<144>::new();
         for (slab, block) in slabs.iter_mut().zip(blocks) {
             let block = aligned.copy_of(block);
-            slab.d[r] = half_at(block, 0);
-            slab.dmin[r] = half_at(block, 2);
+            slab.d[r] = f16_at(block, 0);
+            slab.dmin[r] = f16_at(block, 2);
             for j in 0..8 {
                 (slab.scale[j][r], slab.minimum[j][r]) = scale_and_minimum(&block[4..16], j);
                 let bytes = &block[16 + j / 2 * 32..][..32];

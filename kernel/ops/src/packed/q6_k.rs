@@ -8,7 +8,7 @@
 
 use super::copy::Aligned;
 use super::nibbles::{self, Nibbles, Plane};
-use super::{GROUP, Quantized, are_finite, dot, half_at};
+use super::{MR, Quantized, are_finite, dot, f16_at};
 use crate::float::f16_to_f32;
 use zerocopy::{FromBytes, Immutable, IntoBytes};
 
@@ -18,15 +18,15 @@ use zerocopy::{FromBytes, Immutable, IntoBytes};
 #[repr(C, align(16))]
 pub struct Slab {
     /// Scales of the scales, as bits.
-    pub d: [u16; GROUP],
+    pub d: [u16; MR],
     /// Keeps what follows on 16 bytes.
-    pub padding: [u16; GROUP],
+    pub padding: [u16; MR],
     /// Scales of the first and the second sixteen weights of a block.
-    pub scale: [[[i8; GROUP]; 2]; 8],
+    pub scale: [[[i8; MR]; 2]; 8],
     /// Fifth and sixth bits.
     pub high: [[Plane; 2]; 8],
     /// Low four bits.
-    pub q: [[Nibbles; GROUP]; 8],
+    pub q: [[Nibbles; MR]; 8],
 }
 
 const _: () = assert!(size_of::<Slab>() == 848);
@@ -54,7 +54,7 @@ impl Quantized for Q6_K {
     }
 
     #[inline(always)] // Must take on the caller's target features.
-    fn scales(slab: &Slab, _: usize) -> [f32; GROUP] {
+    fn scales(slab: &Slab, _: usize) -> [f32; MR] {
         slab.d.map(f16_to_f32)
     }
 
@@ -78,7 +78,7 @@ impl Quantized for Q6_K {
         let mut aligned = Aligned::<210>::new();
         for (slab, block) in slabs.iter_mut().zip(blocks) {
             let block = aligned.copy_of(block);
-            slab.d[r] = half_at(block, 208);
+            slab.d[r] = f16_at(block, 208);
             for j in 0..8 {
                 // A block of 32 is one of the four quarters of a half.
                 let (half, quarter) = (j / 4, j % 4);

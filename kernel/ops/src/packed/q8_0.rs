@@ -1,7 +1,7 @@
 //! Q8_0: 32 weights in 34 bytes, an f16 scale `d` and 32 signed bytes. Weight `i` is `d · q_i`.
 
 use super::copy::{bytes_at, put};
-use super::{GROUP, Quantized, are_finite, half_at, put_blocks};
+use super::{MR, Quantized, are_finite, f16_at, put_blocks};
 use crate::float::f16_to_f32;
 use zerocopy::{FromBytes, Immutable, IntoBytes};
 
@@ -16,12 +16,12 @@ use zerocopy::{FromBytes, Immutable, IntoBytes};
 #[repr(C, align(16))]
 pub struct Slab {
     /// Scales, as bits.
-    pub d: [[u16; GROUP]; 2],
+    pub d: [[u16; MR]; 2],
     /// Weights.
-    pub q: [[[i8; 32]; GROUP]; 2],
+    pub q: [[[i8; 32]; MR]; 2],
 }
 
-const _: () = assert!(size_of::<Slab>() == 2 * GROUP * 34);
+const _: () = assert!(size_of::<Slab>() == 2 * MR * 34);
 
 /// The format.
 pub enum Q8_0 {}
@@ -36,7 +36,7 @@ impl Quantized for Q8_0 {
     }
 
     #[inline(always)] // Must take on the caller's target features.
-    fn scales(slab: &Slab, j: usize) -> [f32; GROUP] {
+    fn scales(slab: &Slab, j: usize) -> [f32; MR] {
         slab.d[j].map(f16_to_f32)
     }
 
@@ -46,7 +46,7 @@ impl Quantized for Q8_0 {
 
     fn pack_row(file_row: &[u8], r: usize, slabs: &mut [Slab]) {
         put_blocks::<34, _>(file_row, slabs, |slab, j, block| {
-            slab.d[j][r] = half_at(block, 0);
+            slab.d[j][r] = f16_at(block, 0);
             put::<32, _>(bytes_at(block, 2), &mut slab.q[j][r]);
         });
     }

@@ -1,4 +1,4 @@
-//! Attention of a few queries to one block of 64 positions, and the merge of blocks.
+//! Split-KV attention: a few queries to one block of 64 positions, and the merge of blocks.
 //!
 //! A unit of the cache holds one KV head's keys and values of 64 positions: keys by dimension
 //! (all positions of dimension 0, then of dimension 1, …), values by position. So both products

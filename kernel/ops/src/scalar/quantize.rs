@@ -8,10 +8,10 @@ use crate::lanes::F32x4;
 /// `d = absmax / 127` and `q = round(x · (1 / d))`, ties to even. A block whose `d` is no normal
 /// number is all zeros; NaN or infinity makes `d` so, and the products NaN.
 #[inline(always)] // Must take on the caller's target features.
-pub fn quantize<const NT: usize>(
+pub fn quantize<const NR: usize>(
     x: &[F32x4],
     n_blocks: usize,
-    out: &mut [QuantPair<NT>],
+    out: &mut [QuantPair<NR>],
     t: usize,
 ) {
     for (b, x) in x.chunks_exact(8).take(n_blocks).enumerate() {
@@ -62,7 +62,7 @@ pub fn round_to_i8(v: f32) -> i8 {
 
 /// Copies the plain vector `x` into slot `t` of `out`, sixteen values a chunk.
 #[inline(always)] // Must take on the caller's target features.
-pub fn copy_floats<const NT: usize>(x: &[F32x4], out: &mut [FloatChunk<NT>], t: usize) {
+pub fn copy_floats<const NR: usize>(x: &[F32x4], out: &mut [FloatChunk<NR>], t: usize) {
     for (x, chunk) in x.chunks_exact(4).zip(out) {
         for (lanes, to) in x.iter().zip(chunk.x[t].chunks_exact_mut(4)) {
             to.copy_from_slice(&lanes.0);

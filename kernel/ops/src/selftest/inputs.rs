@@ -47,15 +47,15 @@ pub(super) fn new_matrix<'a>(
     })
 }
 
-/// Puts what `half` gives into a quantised block's scale and, if it has one, minimum.
-pub(super) fn put_scales(ggml_type: GgmlType, block: &mut [u8], mut half: impl FnMut() -> u16) {
+/// Puts what `f16` gives into a quantised block's scale and, if it has one, minimum.
+pub(super) fn put_scales(ggml_type: GgmlType, block: &mut [u8], mut f16: impl FnMut() -> u16) {
     let places: &[usize] = match ggml_type {
         GgmlType::Q6_K => &[208],
         GgmlType::Q8_0 | GgmlType::Q4_0 | GgmlType::Q5_0 | GgmlType::Q1_0 => &[0],
         _ => &[0, 2],
     };
     for &at in places {
-        block[at..at + 2].copy_from_slice(&half().to_le_bytes());
+        block[at..at + 2].copy_from_slice(&f16().to_le_bytes());
     }
 }
 
@@ -84,18 +84,11 @@ impl<'a> Inputs<'a> {
         let (tile, blocks) = (t / TILE, vector.len() / 8);
         let (pairs, chunks) = (self.quant1.len(), self.float1.len());
         quantize(vector, blocks, self.quant1, 0);
-        quantize(
-            vector,
-            blocks,
-            &mut self.quant4[tile * pairs..][..pairs],
-            t % TILE,
-        );
         copy_floats(vector, self.float1, 0);
-        copy_floats(
-            vector,
-            &mut self.float4[tile * chunks..][..chunks],
-            t % TILE,
-        );
+        let quant4 = &mut self.quant4[tile * pairs..][..pairs];
+        quantize(vector, blocks, quant4, t % TILE);
+        let float4 = &mut self.float4[tile * chunks..][..chunks];
+        copy_floats(vector, float4, t % TILE);
     }
 
     /// The activations of the first `n_tokens` tokens, or of the one that stands alone.

@@ -26,13 +26,8 @@ pub(super) fn run(
         for blocks in BLOCKS {
             let blocks = blocks * names.ggml_type.block_len().max(32) / 32;
             let mut random = Random::new((seed * 64 + blocks) as u64);
-            compare(
-                arena,
-                names.ggml_type,
-                32 * blocks,
-                &mut random,
-                &mut outcomes,
-            )?;
+            let cols = 32 * blocks;
+            compare(arena, names.ggml_type, cols, &mut random, &mut outcomes)?;
         }
         outcomes.into_iter().for_each(&mut *report);
     }
@@ -95,7 +90,7 @@ fn dequantized<'a>(arena: &mut Arena<'a>, matrix: &Matrix<'_>) -> Result<Matrix<
     Ok(floats)
 }
 
-/// Random weights; scales are halves that a model could have, with 0, subnormal and large ones
+/// Random weights; scales are f16 values that a model could have, with 0, subnormal and large ones
 /// among them, and one block has the smallest integers.
 fn fill_weights(ggml_type: GgmlType, bytes: &mut [u8], random: &mut Random) {
     const SCALES: [u16; 8] = [0, 1, 0x0200, 0x2000, 0x2C66, 0xA866, 0x3C00, 0x7BFF];

@@ -53,7 +53,7 @@ pub(super) fn quantize(cases: &mut Cases<'_, '_>) -> Result<(), OutOfMemory> {
             }
         }
     }
-    // What is no number must be seen in the products: in the scale.
+    // What is not finite must be seen in the products: in the scale.
     for bad in [f32::NAN, f32::INFINITY, f32::NEG_INFINITY] {
         cases.random.fill(x, 1.0);
         x[9].0[2] = bad;

@@ -6,7 +6,8 @@ use core::fmt;
 use serde::{Deserialize, Serialize};
 
 /// The request is over, and has failed.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error, Serialize, Deserialize)]
+#[error("{message}")]
 pub struct Error<'a> {
     /// What kind of failure.
     pub code: ErrorCode,
@@ -24,16 +25,8 @@ impl Error<'static> {
     }
 }
 
-impl fmt::Display for Error<'_> {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(&self.message)
-    }
-}
-
-impl core::error::Error for Error<'_> {}
-
 macro_rules! codes {
-    ($($name:ident $word:literal $about:literal;)*) => {
+    ($($name:ident $about:literal;)*) => {
         /// The kinds of failures.
         #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
         #[serde(rename_all = "snake_case")]
@@ -42,30 +35,30 @@ macro_rules! codes {
         }
 
         impl ErrorCode {
-            /// All of them: name in JSON, and meaning.
-            pub const ALL: &[(Self, &str, &str)] = &[$((Self::$name, $word, $about),)*];
+            /// All of them with their meaning.
+            pub const ALL: &[(Self, &str)] = &[$((Self::$name, $about),)*];
         }
     };
 }
 
 codes! {
-    BadUtf8         "bad_utf8"          "the line is not UTF-8";
-    BadJson         "bad_json"          "the line is no JSON object, or a field has the wrong type";
-    MissingField    "missing_field"     "the op needs a field that is not there";
-    UnknownOp       "unknown_op"        "no op has this name";
-    UnknownField    "unknown_field"     "the op has no field of this name";
-    BadValue        "bad_value"         "a value is out of its range";
-    Overlong        "overlong"          "the line is longer than `limits` in `info` allow";
-    NoModel         "no_model"          "no model is loaded";
-    NoSuchModel     "no_such_model"     "`load`: no file, or more than one, fits the name";
-    LoadFailed      "load_failed"       "`load`: the file cannot run here";
-    Card            "card"              "the card cannot be read";
-    NoTemplate      "no_template"       "the model has no chat template that is known: use `complete`";
-    EmptyPrompt     "empty_prompt"      "there is no token to continue";
-    PromptTooLong   "prompt_too_long"   "the context does not take the prompt";
-    ModelFailed     "model_failed"      "the decoder failed";
-    NoSuchFile      "no_such_file"      "`ppl`: the card has no file of this name";
-    BadFile         "bad_file"          "`ppl`: the text is not UTF-8, too short or too long";
-    ContextTooShort "context_too_short" "`ppl`: a chunk does not fit into the context";
-    OutOfMemory     "out_of_memory"     "`kernels`: too little memory is set aside for products";
+    BadUtf8         "the line is not UTF-8";
+    BadJson         "the line is no JSON object, or a field has the wrong type";
+    MissingField    "the op needs a field that is not there";
+    UnknownOp       "no op has this name";
+    UnknownField    "the op has no field of this name";
+    BadValue        "a value is out of its range";
+    Overlong        "the line is longer than `limits` in `info` allow";
+    NoModel         "no model is loaded";
+    NoSuchModel     "`load`: no file, or more than one, fits the name";
+    LoadFailed      "`load`: the file cannot run here";
+    Card            "the card cannot be read";
+    NoTemplate      "the model has no chat template that is known: use `complete`";
+    EmptyPrompt     "there is no token to continue";
+    PromptTooLong   "the context does not take the prompt";
+    ModelFailed     "the decoder failed";
+    NoSuchFile      "`ppl`: the card has no file of this name";
+    BadFile         "`ppl`: the text is not UTF-8, too short or too long";
+    ContextTooShort "`ppl`: a chunk does not fit into the context";
+    OutOfMemory     "`kernels`: too little memory is set aside for products";
 }

@@ -2,23 +2,27 @@
 
 use super::Op;
 use crate::event::{Error, ErrorCode};
+use alloc::borrow::Cow;
 use alloc::string::String;
-use core::fmt;
+use alloc::vec::Vec;
 
 /// Why a line is not a request.
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum RequestError {
     /// The line is not UTF-8.
+    #[error("the line is not UTF-8: the first wrong byte is at {at}")]
     NotUtf8 {
         /// Where the first wrong byte is.
         at: usize,
     },
     /// The line is not a JSON object.
+    #[error("{reason}")]
     Json {
         /// What the parser says, with the column.
         reason: String,
     },
     /// A field has the wrong type.
+    #[error("\"{field}\": {reason}")]
     BadType {
         /// The field.
         field: String,
@@ -26,13 +30,16 @@ pub enum RequestError {
         reason: String,
     },
     /// No field `op`.
+    #[error("a request needs \"op\"; one of {}", ops())]
     MissingOp,
     /// An `op` that does not exist.
+    #[error("no op \"{op}\"; there are {}", ops())]
     UnknownOp {
         /// What was asked.
         op: String,
     },
     /// A field that the op needs.
+    #[error("\"{op}\" needs \"{field}\"")]
     MissingField {
         /// The op.
         op: &'static str,
@@ -40,6 +47,7 @@ pub enum RequestError {
         field: &'static str,
     },
     /// A field that means nothing to the op.
+    #[error("\"{op}\" has no field \"{field}\"")]
     UnknownField {
         /// The op.
         op: &'static str,
@@ -47,11 +55,12 @@ pub enum RequestError {
         field: String,
     },
     /// A value out of range.
+    #[error("\"{field}\" must be {allowed}")]
     BadValue {
         /// The field.
-        field: &'static str,
+        field: Cow<'static, str>,
         /// What it may be.
-        allowed: &'static str,
+        allowed: Cow<'static, str>,
     },
 }
 
@@ -69,37 +78,11 @@ impl RequestError {
     }
 }
 
-impl fmt::Display for RequestError {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let ops = |f: &mut fmt::Formatter<'_>| {
-            let names = Op::ALL.iter().map(|(name, _)| name).enumerate();
-            names.into_iter().try_for_each(|(i, name)| {
-                let comma = if i > 0 { ", " } else { "" };
-                write!(f, "{comma}{name}")
-            })
-        };
-        match self {
-            Self::NotUtf8 { at } => {
-                write!(f, "the line is not UTF-8: the first wrong byte is at {at}")
-            }
-            Self::Json { reason } => f.write_str(reason),
-            Self::BadType { field, reason } => write!(f, "\"{field}\": {reason}"),
-            Self::MissingOp => {
-                f.write_str("a request needs \"op\"; one of ")?;
-                ops(f)
-            }
-            Self::UnknownOp { op } => {
-                write!(f, "no op \"{op}\"; there are ")?;
-                ops(f)
-            }
-            Self::MissingField { op, field } => write!(f, "\"{op}\" needs \"{field}\""),
-            Self::UnknownField { op, field } => write!(f, "\"{op}\" has no field \"{field}\""),
-            Self::BadValue { field, allowed } => write!(f, "\"{field}\" must be {allowed}"),
-        }
-    }
+/// The names of all ops.
+fn ops() -> String {
+    let names: Vec<_> = Op::ALL.iter().map(|&(name, _)| name).collect();
+    names.join(", ")
 }
-
-impl core::error::Error for RequestError {}
 
 impl From<RequestError> for Error<'static> {
     fn from(error: RequestError) -> Self {

@@ -3,14 +3,15 @@
 //! A part is a struct of fields; an op takes one or more of them. What fields a part has, serde's derive knows.
 
 use super::RequestError;
+use super::strict::{MUST_BE, Strict};
 use crate::id::Id;
+use crate::settings::Setting;
 use alloc::format;
 use alloc::string::{String, ToString};
 use alloc::vec::Vec;
 use core::cell::Cell;
 use core::fmt;
-use core::marker::PhantomData;
-use serde::de::value::{Error as Unread, MapAccessDeserializer};
+use serde::de::value::Error as Unread;
 use serde::de::{DeserializeOwned, Deserializer, Error, IgnoredAny, MapAccess, Visitor};
 use serde::{Serialize, forward_to_deserialize_any};
 
@@ -43,7 +44,7 @@ impl<'l> Reader<'l> {
             at: error.valid_up_to(),
         })?;
         let names = envelope.names;
-        read.map_err(|error| malformed(text, &error, error.to_string()))?;
+        read.map_err(|error| malformed(text, &error))?;
         let op = envelope.op.ok_or(RequestError::MissingOp)?;
         Ok((op, Self { text, names }))
     }
@@ -56,8 +57,12 @@ impl<'l> Reader<'l> {
                 let field = field.clone();
                 return Err(RequestError::UnknownField { op, field });
             }
-            if self.names[..i].contains(field) {
-                let reason = format!("duplicate field `{field}`");
+            let mut before = self.names[..i].iter();
+            if let Some(other) = before.find(|other| new_name(other) == new_name(field)) {
+                let reason = match other == field {
+                    true => format!("\"{field}\" stands there twice"),
+                    false => format!("\"{other}\" and \"{field}\" are one field: give one of them"),
+                };
                 return Err(RequestError::Json { reason });
             }
         }
@@ -70,10 +75,8 @@ impl<'l> Reader<'l> {
 
     /// The part `T` of the line; the fields of other parts are passed over.
     pub fn part<T: Part>(&self) -> Result<T, RequestError> {
-        let mut reason = String::new();
-        let fields = FieldsOf(&mut reason, PhantomData);
-        let part = serde_json::Deserializer::from_str(self.text).deserialize_map(fields);
-        part.map_err(|error| malformed(self.text, &error, reason))
+        let mut json = serde_json::Deserializer::from_str(self.text);
+        T::deserialize(Strict(&mut json)).map_err(|error| malformed(self.text, &error))
     }
 }
 
@@ -102,11 +105,20 @@ impl Fields {
     }
 }
 
-/// The names of the fields that a request needs, and of those that it may have.
+/// The name of a setting's field, also where `field` is the old one.
+fn new_name(field: &str) -> &str {
+    match Setting::named(field) {
+        Some(setting) => setting.key(),
+        None => field,
+    }
+}
+
+/// The names of the fields that a request needs, and of those that it may have; old names are left out.
 pub(super) fn listed(parts: &[Fields]) -> (Vec<String>, Vec<String>) {
     let fields = parts
         .iter()
-        .flat_map(|part| part.names.iter().map(move |name| (part, name)));
+        .flat_map(|part| part.names.iter().map(move |name| (part, name)))
+        .filter(|(_, name)| new_name(name) == **name);
     let (needed, optional): (Vec<_>, Vec<_>) =
         fields.partition(|(part, name)| part.needed.contains(name));
     let named = |fields: Vec<(_, &&str)>| fields.iter().map(|(_, name)| name.to_string()).collect();
@@ -114,7 +126,8 @@ pub(super) fn listed(parts: &[Fields]) -> (Vec<String>, Vec<String>) {
 }
 
 /// Why `text` cannot be read, with the field whose value has the wrong type.
-fn malformed(text: &str, error: &serde_json::Error, reason: String) -> RequestError {
+fn malformed(text: &str, error: &serde_json::Error) -> RequestError {
+    let reason = error.to_string();
     // What is no JSON at all is not the fault of the field that it was found in.
     if !error.is_data() {
         return RequestError::Json { reason };
@@ -122,9 +135,13 @@ fn malformed(text: &str, error: &serde_json::Error, reason: String) -> RequestEr
     // The last name before the error is the field's.
     let mut before = Envelope::default();
     let _ = before.read(&text.as_bytes()[..error.column().min(text.len())]);
-    match before.names.pop() {
-        Some(field) => RequestError::BadType { field, reason },
-        None => RequestError::Json { reason },
+    match (before.names.pop(), reason.strip_prefix(MUST_BE)) {
+        (Some(field), Some(allowed)) => RequestError::BadValue {
+            field: field.into(),
+            allowed: String::from(allowed).into(),
+        },
+        (Some(field), None) => RequestError::BadType { field, reason },
+        (None, _) => RequestError::Json { reason },
     }
 }
 
@@ -162,22 +179,6 @@ impl<'de> Visitor<'de> for &mut Envelope {
             }
         }
         Ok(())
-    }
-}
-
-/// Reads a part, and notes its error: the parser puts a place behind those of a choice of types.
-struct FieldsOf<'r, T>(&'r mut String, PhantomData<T>);
-
-impl<'de, T: Part> Visitor<'de> for FieldsOf<'_, T> {
-    type Value = T;
-
-    fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str("the fields of a request")
-    }
-
-    fn visit_map<A: MapAccess<'de>>(self, map: A) -> Result<T, A::Error> {
-        let part = T::deserialize(MapAccessDeserializer::new(map));
-        part.inspect_err(|error| *self.0 = error.to_string())
     }
 }
 

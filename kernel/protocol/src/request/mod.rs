@@ -2,7 +2,10 @@
 
 mod error;
 mod fields;
+mod measurements;
 mod parts;
+mod sampling;
+mod strict;
 
 use crate::id::Id;
 use alloc::string::String;
@@ -11,7 +14,9 @@ use fields::{Fields, Reader};
 
 pub use error::RequestError;
 pub use fields::Part;
+pub use measurements::*;
 pub use parts::*;
+pub use sampling::*;
 
 /// A request line that was understood.
 #[derive(Debug, Clone, PartialEq)]
@@ -153,5 +158,16 @@ impl Request {
     /// A request without a name, as a person's words become one.
     pub fn unnamed(op: Op) -> Self {
         Self { id: Id::None, op }
+    }
+}
+
+/// Refuses a value out of range.
+fn within(fits: bool, field: &'static str, allowed: &'static str) -> Result<(), RequestError> {
+    match fits {
+        true => Ok(()),
+        false => Err(RequestError::BadValue {
+            field: field.into(),
+            allowed: allowed.into(),
+        }),
     }
 }

@@ -2,46 +2,41 @@
 
 use super::Setting;
 use alloc::string::String;
-use core::fmt;
+use alloc::vec::Vec;
 
 /// Why a setting was not changed.
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum SettingError {
     /// No setting has this name.
+    #[error("no setting is called {key:?}; there are {}", names())]
     Unknown {
         /// The name.
         key: String,
     },
     /// The value is not one that the setting may have.
+    #[error("{} cannot be {value:?}: it takes {}", .setting.key(), .setting.allowed())]
     BadValue {
         /// The setting.
         setting: Setting,
         /// The value.
         value: String,
     },
+    /// A word of the kernel command line with a double quote that nothing closes.
+    #[error("{word} begins a quote that nothing closes: it is left out")]
+    OpenQuote {
+        /// The word.
+        word: String,
+    },
     /// A line of `pilm.txt` without `=`.
+    #[error("line {line} is not NAME = VALUE")]
     NoEquals {
         /// Its number, counted from 1.
         line: usize,
     },
 }
 
-impl fmt::Display for SettingError {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match self {
-            Self::Unknown { key } => {
-                write!(f, "no setting is called {key:?}; there are")?;
-                Setting::ALL
-                    .iter()
-                    .try_for_each(|setting| write!(f, " {}", setting.key()))
-            }
-            Self::BadValue { setting, value } => {
-                let (key, allowed) = (setting.key(), setting.allowed());
-                write!(f, "{key} cannot be {value:?}: it takes {allowed}")
-            }
-            Self::NoEquals { line } => write!(f, "line {line} is not NAME = VALUE"),
-        }
-    }
+/// The names of all settings.
+fn names() -> String {
+    let names: Vec<_> = Setting::ALL.iter().map(|setting| setting.key()).collect();
+    names.join(" ")
 }
-
-impl core::error::Error for SettingError {}

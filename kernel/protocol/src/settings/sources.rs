@@ -10,18 +10,26 @@ impl Settings {
         let mut rest = line.trim_start();
         while !rest.is_empty() {
             let mut quoted = false;
-            let end = rest
+            let mut end = rest
                 .find(|c: char| {
                     quoted ^= c == '"';
                     c.is_whitespace() && !quoted
                 })
                 .unwrap_or(rest.len());
+            if quoted {
+                // The words behind it are words of their own.
+                end = rest.find(char::is_whitespace).unwrap_or(rest.len());
+            }
             let (word, tail) = rest.split_at(end);
             rest = tail.trim_start();
             let word = word.trim_matches('\0');
             if let Some(option) = word.strip_prefix("pilm.") {
                 let (key, value) = option.split_once('=').unwrap_or((option, "on"));
-                if let Err(error) = self.set(key, unquoted(value)) {
+                let done = match quoted {
+                    true => Err(SettingError::OpenQuote { word: word.into() }),
+                    false => self.set(key, unquoted(value)),
+                };
+                if let Err(error) = done {
                     report(error);
                 }
             }

@@ -7,7 +7,9 @@ use std::path::PathBuf;
 
 use fatfs::{FatType, FileSystem, FormatVolumeOptions, FsOptions};
 use fscommon::StreamSlice;
-use storage::BlockDevice;
+use storage::{BlockDevice, Volume};
+
+pub const MIB: usize = 1 << 20;
 
 /// First block of the partition, as on a Raspberry Pi's card.
 pub const PARTITION: u64 = 8192;
@@ -215,4 +217,16 @@ pub fn write_interleaved<T: Read + Write + Seek>(
             return;
         }
     }
+}
+
+/// The files' names.
+pub fn names(entries: &[storage::Entry]) -> Vec<&str> {
+    entries.iter().map(|e| e.name.as_str()).collect()
+}
+
+/// A whole file.
+pub fn read_all<D: BlockDevice>(volume: &mut Volume<D>, file: &storage::File) -> Vec<u8> {
+    let mut bytes = vec![0; file.len_bytes() as usize];
+    volume.read_at(file, 0, &mut bytes).unwrap();
+    bytes
 }

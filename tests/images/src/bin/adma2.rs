@@ -59,6 +59,10 @@ mod image {
     const BUFFERS_ADDR: usize = 0x5000_0000;
     const BUFFER_BYTES: usize = 8 << 20;
     const TABLE_ADDR: usize = 0x4F00_0000;
+    /// RAM that is said to lie where the controller's 32 bits do not reach.
+    const FAR_ADDR: usize = BUFFERS_ADDR + 2 * BUFFER_BYTES;
+    /// Bytes of the longest descriptor, which writes them as 0.
+    const PIECE_BYTES: usize = 64 << 10;
 
     const CLASS_SDHCI: u32 = 0x0805;
 
@@ -114,7 +118,8 @@ mod image {
         }
 
         fn phys_addr(&self, addr: usize, _: usize) -> Option<usize> {
-            Some(addr)
+            let above = if addr >= FAR_ADDR { 1 << 32 } else { 0 };
+            Some(addr + above)
         }
 
         fn power_controller(&mut self) {}
@@ -148,8 +153,10 @@ mod image {
 
         let first: *mut u8 = core::ptr::with_exposed_provenance_mut(BUFFERS_ADDR);
         // SAFETY: RAM of our own, given out once.
-        let buffers = unsafe { core::slice::from_raw_parts_mut(first, 2 * BUFFER_BYTES) };
-        let (by_pio, by_dma) = buffers.split_at_mut(BUFFER_BYTES);
+        let buffers =
+            unsafe { core::slice::from_raw_parts_mut(first, 2 * BUFFER_BYTES + PIECE_BYTES) };
+        let (by_pio, others) = buffers.split_at_mut(BUFFER_BYTES);
+        let (by_dma, far) = others.split_at_mut(BUFFER_BYTES);
         // The board's older map leads nowhere here: it must be seen through.
         let maps = [DmaMap::Alias, DmaMap::Identity];
         let test = 4096;
@@ -159,17 +166,31 @@ mod image {
         for (block, bytes) in [
             (0, 512),
             (1, 1024),
-            (7, 65_536),
-            (100, 65_536 + 512),
+            (6, PIECE_BYTES - 512),
+            (7, PIECE_BYTES),
+            (100, PIECE_BYTES + 512),
             (2048, 1 << 20),
             // more than one command
             (3, 5 << 20),
+            (11, BUFFER_BYTES),
             (n_blocks - 3, 1536),
+            (n_blocks - 1, 512),
+            (n_blocks - (PIECE_BYTES / 512) as u64, PIECE_BYTES),
         ] {
             compare(&mut card, block, &mut by_pio[..bytes], &mut by_dma[..bytes]);
         }
-        // Off the line: the data port takes over for this read alone.
-        compare(&mut card, 9, &mut by_pio[..4096], &mut by_dma[4..4100]);
+        // Off the line, by a word and by half a line: the data port takes over for this read alone.
+        for off in [4, 32] {
+            let odd = &mut by_dma[off..][..PIECE_BYTES];
+            assert!(!card.is_direct(odd));
+            compare(&mut card, 9, &mut by_pio[..PIECE_BYTES], odd);
+        }
+        // On the next line DMA goes on.
+        let next_line = &mut by_dma[64..][..PIECE_BYTES];
+        assert!(card.is_direct(next_line));
+        compare(&mut card, 9, &mut by_pio[..PIECE_BYTES], next_line);
+        assert!(!card.is_direct(far));
+        compare(&mut card, 9, &mut by_pio[..PIECE_BYTES], far);
         say(format_args!("repeated {}\n", card.counters().retries));
         end()
     }

@@ -45,7 +45,7 @@ mod image {
             "execute device" => execute(PL011_ADDR),
             "overflow" => overflow_on_this_core(),
             "overflow on core 1" => {
-                boot::cores::start(1..2);
+                boot::cores::start(1..2, 0);
                 loop {
                     wait::for_event();
                 }

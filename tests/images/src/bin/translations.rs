@@ -46,7 +46,7 @@ mod image {
         );
         show(&mut console, "device", PL011_ADDR);
         show(&mut console, "page 0", 0);
-        boot::cores::start(1..4);
+        boot::cores::start(1..4, 0);
         show(&mut console, "page 0 later", 0);
 
         show(&mut console, "before map", HIGH_RAM.start);

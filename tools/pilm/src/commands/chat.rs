@@ -10,15 +10,18 @@ use std::sync::mpsc::{Receiver, TryRecvError, channel};
 use std::thread;
 use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};
 
-use anyhow::{Context, Result};
+use anyhow::Result;
 use console::{Board, Serial};
 use llm::engine::Timer;
+use llm::source::ModelSource;
 use ops::arena::Line;
 use parallel::Cores;
 use pilm::file_source::{FileError, FileSource};
 use pilm::threads::Threads;
 use protocol::facts::{BoardFacts, Health};
-use session::machine::{Machine, ModelEntry};
+use session::machine::{Machine, ModelEntry, TextFile};
+
+use super::model::open_file;
 
 /// Memory beside the weights: KV cache, run state, scratch.
 const BESIDE_WEIGHTS_BYTES: u64 = 512 << 20;
@@ -35,9 +38,7 @@ pub struct Args {
 
 /// Runs the subcommand.
 pub fn run(args: &Args) -> Result<()> {
-    let len_bytes = std::fs::metadata(&args.model)
-        .with_context(|| format!("opening {}", args.model.display()))?
-        .len();
+    let len_bytes = open_file(&args.model)?.len_bytes();
     let n_cores = thread::available_parallelism().map_or(1, usize::from);
     let terminal = io::stdin().is_terminal().then(RawTerminal::enter).flatten();
     let host = Host {
@@ -115,9 +116,9 @@ impl Machine for Host {
     }
 
     /// The model's folder is the card.
-    fn text_file(&self, name: &str, limit_bytes: usize) -> Result<Option<Vec<u8>>, FileError> {
+    fn text_file(&self, name: &str, limit_bytes: usize) -> Result<TextFile, FileError> {
         if Path::new(name).file_name() != Some(name.as_ref()) {
-            return Ok(None);
+            return Ok(TextFile::Absent);
         }
         let path = self.path.with_file_name(name);
         let fail = |error| FileError::Text {
@@ -125,20 +126,18 @@ impl Machine for Host {
             error,
         };
         let file = match File::open(path) {
-            Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(None),
+            Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(TextFile::Absent),
             file => file.map_err(fail)?,
         };
+        let len_bytes = file.metadata().map_err(fail)?.len();
+        if len_bytes > limit_bytes as u64 {
+            return Ok(TextFile::TooLong { len_bytes });
+        }
         let mut bytes = Vec::new();
-        file.take(limit_bytes as u64 + 1)
+        file.take(limit_bytes as u64)
             .read_to_end(&mut bytes)
             .map_err(fail)?;
-        if bytes.len() > limit_bytes {
-            return Err(FileError::TooLong {
-                name: name.to_owned(),
-                limit_bytes,
-            });
-        }
-        Ok(Some(bytes))
+        Ok(TextFile::Whole(bytes))
     }
 
     fn entropy(&self) -> u64 {

@@ -13,7 +13,7 @@ use session::Utf8Stream;
 
 use super::model::{KernelsArgs, ModelArgs};
 
-const NO_NUMBERS: &str = "the model's logits are no numbers: the file is damaged";
+const NOT_FINITE: &str = "the model's logits are not finite: the file is damaged";
 
 /// Answer one prompt, or continue it with --raw.
 #[derive(clap::Args)]
@@ -47,6 +47,7 @@ pub struct Args {
     /// passes where the text repeats itself.
     #[arg(
         long,
+        alias = "guess",
         value_name = "N",
         num_args = 0..=1,
         require_equals = true,
@@ -54,7 +55,7 @@ pub struct Args {
         default_missing_value = "7",
         value_parser = clap::builder::RangedU64ValueParser::<usize>::new().range(0..=Lookup::MAX_DRAFT as u64)
     )]
-    guess: usize,
+    speculate: usize,
     /// Print the ids of prompt and answer to standard error.
     #[arg(long)]
     show_ids: bool,
@@ -115,13 +116,13 @@ fn answer(session: &mut Session<'_>, args: &Args, settings: Settings) -> Result<
     let mut stream = Utf8Stream::new();
     let mut made = Vec::new();
     let mut lookup = Lookup {
-        max_draft: args.guess,
+        max_draft: args.speculate,
         ..Lookup::default()
     };
     let mut failed = Ok(());
     let start = Instant::now();
     while made.len() < args.max_tokens {
-        let id = chosen.context(NO_NUMBERS)?;
+        let id = chosen.context(NOT_FINITE)?;
         made.push(id);
         if engine.tokenizer().is_eog(id) {
             break;
@@ -146,13 +147,16 @@ fn answer(session: &mut Session<'_>, args: &Args, settings: Settings) -> Result<
     if !args.quiet {
         let rate = |n: usize, time: std::time::Duration| n as f64 / time.as_secs_f64();
         let (n, steps) = (ids.len(), made.len().saturating_sub(1));
+        // The first token is the prompt's: one alone has no rate.
+        let answer = match made.len() {
+            1 => "1 token".to_owned(),
+            n => format!("{n} tokens at {:.1} tok/s", rate(steps, decode)),
+        };
         eprintln!(
-            "{n} prompt tokens at {:.1} tok/s, {} tokens at {:.1} tok/s",
-            rate(n, prefill),
-            made.len(),
-            rate(steps, decode)
+            "{n} prompt tokens at {:.1} tok/s, {answer}",
+            rate(n, prefill)
         );
-        if args.guess > 0 {
+        if args.speculate > 0 {
             let Lookup {
                 n_drafts,
                 n_draft_tokens,

@@ -11,7 +11,10 @@ use pilm::decoder::Decoder;
 use pilm::metrics::argmax;
 use pilm::npy;
 
-use super::model::{KernelsArgs, ModelArgs, parse_ids};
+use super::model::{KernelsArgs, ModelArgs, at_least_1, parse_ids};
+
+/// More would only take memory.
+const MAX_BATCH: usize = 4096;
 
 /// Compute the logits after each token: checksums, and all of them as a NumPy file.
 #[derive(clap::Args)]
@@ -27,7 +30,7 @@ pub struct Args {
     #[arg(long)]
     out: Option<PathBuf>,
     /// Tokens that are computed at once; the result does not depend on it.
-    #[arg(long, default_value_t = 32)]
+    #[arg(long, default_value_t = 32, value_parser = at_least_1(MAX_BATCH))]
     batch: usize,
 }
 

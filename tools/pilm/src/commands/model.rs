@@ -3,17 +3,24 @@
 use std::path::{Path, PathBuf};
 
 use anyhow::{Context, Result};
+use clap::builder::RangedU64ValueParser;
 use llm::engine::LoadOptions;
 use llm::gguf::Gguf;
 use llm::kv_cache::KvType;
 use llm::model_file::ModelFile;
 use llm::source::ModelSource;
 use ops::matrix::Kernels;
+use parallel::MAX_CORES;
 use pilm::file_source::FileSource;
 use pilm::session::{Memory, Session};
 use pilm::threads::Threads;
 
 use super::output::progress_bar;
+
+/// Numbers from 1 to `most`.
+pub fn at_least_1(most: usize) -> RangedU64ValueParser<usize> {
+    RangedU64ValueParser::new().range(1..=most as u64)
+}
 
 /// Arguments of every subcommand that runs a model.
 #[derive(clap::Args)]
@@ -21,7 +28,7 @@ pub struct ModelArgs {
     /// GGUF file.
     pub model: PathBuf,
     /// Threads; without it one per processor.
-    #[arg(long)]
+    #[arg(long, value_parser = at_least_1(MAX_CORES))]
     threads: Option<usize>,
 }
 
@@ -99,7 +106,7 @@ pub fn read_header(path: &Path) -> Result<(Gguf<'static>, u64)> {
     Ok((gguf, source.len_bytes()))
 }
 
-fn open_file(path: &Path) -> Result<FileSource> {
+pub fn open_file(path: &Path) -> Result<FileSource> {
     FileSource::open(path).with_context(|| format!("opening {}", path.display()))
 }
 

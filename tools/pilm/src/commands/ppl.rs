@@ -8,7 +8,7 @@ use anyhow::{Context, Result, ensure};
 use llm::engine::LoadOptions;
 use llm::kv_cache::KvType;
 use llm::perplexity::CHUNK_LEN;
-use pilm::perplexity::{Measured, PairedChunks, Perplexity, Progress, Run, perplexity, table};
+use pilm::perplexity::{Measured, PairedChunks, Perplexity, Run, perplexity, table};
 use pilm::session::{Memory, Session};
 
 use super::model::{KernelsArgs, ModelArgs, load, open, parse_kv};
@@ -97,31 +97,28 @@ pub fn run(args: &Args) -> Result<()> {
             path.display()
         );
     }
-    let labels: Vec<Label> = all
+    let names: Vec<Name> = all
         .iter()
         .zip(&sessions)
-        .map(|((path, _), session)| Label::new(path, session))
+        .map(|((path, _), session)| {
+            let file = path.file_name().unwrap_or_default();
+            let kv = session.engine.kv_type().name();
+            (file.to_string_lossy().into_owned(), kv)
+        })
         .collect();
     let (base, sessions) = sessions.split_at_mut(usize::from(args.base.is_some()));
     for session in sessions.iter_mut() {
         session.engine.set_kernels(args.kernels.kernels);
     }
-    let (base_label, labels) = labels.split_at(base.len());
-    let (measured, results) = measure(
-        args,
-        &text,
-        base.first_mut(),
-        sessions,
-        (base_label.first(), labels),
-    )?;
+    let (measured, results) = measure(args, &text, base.first_mut(), sessions, &names)?;
     if args.format.json {
         print_json(&measured)?;
     } else if args.format.markdown {
         stdout::text!("\n{}", table(&measured.runs))?;
     } else {
-        for (label, result) in labels.iter().zip(&results) {
+        for ((model, kv), result) in names[base.len()..].iter().zip(&results) {
             if results.len() > 1 {
-                stdout::line!("{}, {} keys and values", label.model, label.kv)?;
+                stdout::line!("{model}, {kv} keys and values")?;
             }
             print(result)?;
         }
@@ -138,28 +135,15 @@ fn options(args: &Args, kv_type: Option<KvType>) -> LoadOptions {
     }
 }
 
-/// What a row of numbers is about.
-struct Label {
-    model: String,
-    kv: &'static str,
-}
-
-impl Label {
-    fn new(path: &Path, session: &Session<'_>) -> Label {
-        let name = path.file_name().unwrap_or_default();
-        Label {
-            model: name.to_string_lossy().into_owned(),
-            kv: session.engine.kv_type().name(),
-        }
-    }
-}
+/// A model's file, and how its keys and values are stored.
+type Name = (String, &'static str);
 
 fn measure<'a>(
     args: &Args,
     text: &str,
     base: Option<&mut Session<'a>>,
     sessions: &mut [Session<'a>],
-    (base_label, labels): (Option<&Label>, &[Label]),
+    names: &[Name],
 ) -> Result<(Measured, Vec<Perplexity>)> {
     let tokenizer = sessions[0].engine.tokenizer();
     let ids: Vec<u32> = tokenizer
@@ -180,10 +164,8 @@ fn measure<'a>(
             args.context
         )?;
     }
-    let mut csv = match &args.per_chunk {
-        Some(path) => Some(Csv::create(path)?),
-        None => None,
-    };
+    let (base_name, names) = names.split_at(usize::from(base.is_some()));
+    let mut csv = args.per_chunk.as_deref().map(create_csv).transpose()?;
     let bar = progress_bar("chunks");
     bar.set_length(n_chunks as u64);
     bar.tick();
@@ -201,62 +183,52 @@ fn measure<'a>(
                 let so_far = progress[0].so_far.value();
                 eprintln!("{done} of {n_chunks} chunks: perplexity {so_far:.3}");
             }
-            match &mut csv {
-                Some(csv) => csv.add(done, labels, progress),
-                None => Ok(()),
-            }
+            let Some(csv) = &mut csv else { return Ok(()) };
+            names.iter().zip(progress).try_for_each(|(name, progress)| {
+                csv.write_all(csv_line(done, name, &progress.chunk).as_bytes())
+                    .context("writing the numbers of each chunk")
+            })
         },
     );
     bar.finish_and_clear();
     let results = results?;
+    let base_nll = results[0].versus_base.map(|versus| versus.nll);
+    let base = base_name.iter().zip(&base_nll);
+    let base = base.map(|((model, kv), nll)| Run::new(model, kv, nll, None));
+    let others = names.iter().zip(&results);
+    let others = others.map(|((model, kv), Perplexity { nll, versus_base })| {
+        Run::new(model, kv, nll, versus_base.as_ref())
+    });
     let measured = Measured {
         n_tokens: ids.len(),
         n_chunks,
         chunk_len: args.context,
-        runs: runs(base_label, labels, &results),
+        runs: base.chain(others).collect(),
         noise: pairs.noise(),
     };
     Ok((measured, results))
 }
 
-/// Each chunk's numbers, one line a model.
-struct Csv {
-    file: File,
-    name: String,
+/// A file for each chunk's numbers, one line a model, with its head.
+fn create_csv(path: &Path) -> Result<File> {
+    let name = path.display();
+    let mut file = File::create(path).with_context(|| format!("creating {name}"))?;
+    writeln!(file, "chunk,model,kv,tokens,nll,base_nll,kl,same_top1")
+        .with_context(|| format!("writing {name}"))?;
+    Ok(file)
 }
 
-impl Csv {
-    fn create(path: &Path) -> Result<Csv> {
-        let name = path.display().to_string();
-        let mut file = File::create(path).with_context(|| format!("creating {name}"))?;
-        writeln!(file, "chunk,model,kv,tokens,nll,base_nll,kl,same_top1")
-            .with_context(|| format!("writing {name}"))?;
-        Ok(Csv { file, name })
-    }
-
-    fn add(&mut self, chunk: usize, labels: &[Label], progress: &[Progress]) -> Result<()> {
-        for (label, progress) in labels.iter().zip(progress) {
-            let Perplexity { nll, versus_base } = &progress.chunk;
-            let versus = versus_base.as_ref().map_or(",,".into(), |versus| {
-                format!(
-                    "{:.6},{:.8},{:.6}",
-                    versus.nll.mean(),
-                    versus.kl.mean(),
-                    versus.top1.mean()
-                )
-            });
-            writeln!(
-                self.file,
-                "{chunk},{},{},{},{:.6},{versus}",
-                label.model,
-                label.kv,
-                nll.n(),
-                nll.mean()
-            )
-            .with_context(|| format!("writing {}", self.name))?;
-        }
-        Ok(())
-    }
+fn csv_line(
+    chunk: usize,
+    (model, kv): &Name,
+    Perplexity { nll, versus_base }: &Perplexity,
+) -> String {
+    let versus = versus_base.map_or(",,".into(), |versus| {
+        let (nll, kl) = (versus.nll.mean(), versus.kl.mean());
+        format!("{nll:.6},{kl:.8},{:.6}", versus.top1.mean())
+    });
+    let (n, nll) = (nll.n(), nll.mean());
+    format!("{chunk},{model},{kv},{n},{nll:.6},{versus}\n")
 }
 
 fn print(result: &Perplexity) -> Result<(), stdout::Error> {
@@ -268,38 +240,13 @@ fn print(result: &Perplexity) -> Result<(), stdout::Error> {
         result.nll.mean()
     )?;
     if let Some(versus) = &result.versus_base {
-        let nll = &versus.nll_difference;
-        stdout::line!(
-            "base         {:.4} (mean nll {:.6})",
-            versus.nll.mean().exp(),
-            versus.nll.mean()
-        )?;
-        stdout::line!(
-            "Δ nll        {:.6} ± {:.6}",
-            nll.mean(),
-            nll.standard_error()
-        )?;
-        stdout::line!(
-            "KL           {:.6} ± {:.6}",
-            versus.kl.mean(),
-            versus.kl.standard_error()
-        )?;
+        let base = versus.nll.mean();
+        stdout::line!("base         {:.4} (mean nll {base:.6})", base.exp())?;
+        for (name, mean) in [("Δ nll", &versus.nll_difference), ("KL", &versus.kl)] {
+            let (mean, error) = (mean.mean(), mean.standard_error());
+            stdout::line!("{name:<13}{mean:.6} ± {error:.6}")?;
+        }
         stdout::line!("same top 1   {:.5}", versus.top1.mean())?;
     }
     Ok(())
-}
-
-/// The runs, the base's first.
-fn runs(base: Option<&Label>, labels: &[Label], results: &[Perplexity]) -> Vec<Run> {
-    let versus = results.first().and_then(|result| result.versus_base);
-    let base = base
-        .zip(versus)
-        .map(|(base, versus)| Run::new(&base.model, base.kv, &versus.nll, None));
-    let others = labels
-        .iter()
-        .zip(results)
-        .map(|(label, Perplexity { nll, versus_base })| {
-            Run::new(&label.model, label.kv, nll, versus_base.as_ref())
-        });
-    base.into_iter().chain(others).collect()
 }

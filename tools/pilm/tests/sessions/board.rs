@@ -8,7 +8,7 @@ use ops::arena::Line;
 use parallel::Cores;
 use pilm::threads::Threads;
 use protocol::facts::{BoardFacts, Health};
-use session::machine::{Machine, ModelEntry};
+use session::machine::{Machine, ModelEntry, TextFile};
 use std::cell::{Cell, RefCell};
 use std::collections::VecDeque;
 use std::sync::atomic::{AtomicU64, Ordering};
@@ -161,9 +161,11 @@ impl Machine for Board<'_> {
         Ok(&found.expect("the session opens what is listed").1)
     }
 
-    fn text_file(&self, name: &str, _limit_bytes: usize) -> Result<Option<Vec<u8>>, PastEnd> {
+    fn text_file(&self, name: &str, _limit_bytes: usize) -> Result<TextFile, PastEnd> {
         let text = self.texts.iter().find(|(known, _)| *known == name);
-        Ok(text.map(|(_, bytes)| bytes.clone()))
+        Ok(text.map_or(TextFile::Absent, |(_, bytes)| {
+            TextFile::Whole(bytes.clone())
+        }))
     }
 
     fn entropy(&self) -> u64 {

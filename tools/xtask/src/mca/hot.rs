@@ -23,41 +23,41 @@ const GGML_Q8_0: (f64, f64) = (26.0, 10.5);
 const HOT: [Hot; 12] = [
     Hot::new(
         "Q8_0, decoded token",
-        "mul_quantized::<ops::packed::q8_0::Q8_0, 1>",
+        "gemm_quantized::<ops::packed::q8_0::Q8_0, 1>",
     )
     .beside_ggml(5.5),
     Hot::new(
         "Q8_0, four tokens of a prompt, each",
-        "mul_quantized::<ops::packed::q8_0::Q8_0, 4>",
+        "gemm_quantized::<ops::packed::q8_0::Q8_0, 4>",
     )
     .beside_ggml(5.0),
     Hot::new(
         "Q4_1, decoded token",
-        "mul_quantized::<ops::packed::q4_1::Q4_1, 1>",
+        "gemm_quantized::<ops::packed::q4_1::Q4_1, 1>",
     ),
     Hot::new(
         "Q4_1, four tokens of a prompt, each",
-        "mul_quantized::<ops::packed::q4_1::Q4_1, 4>",
+        "gemm_quantized::<ops::packed::q4_1::Q4_1, 4>",
     ),
     Hot::new(
         "Q8_0, dequantize kernels, decoded token",
-        "mul_plain::<ops::packed::q8_0::Q8_0, 1>",
+        "gemm_dequantized::<ops::packed::q8_0::Q8_0, 1>",
     ),
     Hot::new(
         "Q8_0, dequantize kernels, four tokens of a prompt, each",
-        "mul_plain::<ops::packed::q8_0::Q8_0, 4>",
+        "gemm_dequantized::<ops::packed::q8_0::Q8_0, 4>",
     ),
     Hot::new(
         "Q4_1, dequantize kernels, decoded token",
-        "mul_plain::<ops::packed::q4_1::Q4_1, 1>",
+        "gemm_dequantized::<ops::packed::q4_1::Q4_1, 1>",
     ),
     Hot::new(
         "F16, decoded token",
-        "mul_float::<ops::packed::float::F16, 1>",
+        "gemm_float::<ops::packed::float::F16, 1>",
     ),
     Hot::new(
         "F16, four tokens of a prompt, each",
-        "mul_float::<ops::packed::float::F16, 4>",
+        "gemm_float::<ops::packed::float::F16, 4>",
     ),
     Hot {
         products: Some(192),
@@ -70,14 +70,14 @@ const HOT: [Hot; 12] = [
         bar: Some(4.6),
         ..Hot::new(
             "Q1_0, decoded token",
-            "mul_quantized::<ops::packed::q1_0::Q1_0, 1>",
+            "gemm_quantized::<ops::packed::q1_0::Q1_0, 1>",
         )
     },
     Hot {
         bar: Some(4.4),
         ..Hot::new(
             "Q1_0, four tokens of a prompt, each",
-            "mul_quantized::<ops::packed::q1_0::Q1_0, 4>",
+            "gemm_quantized::<ops::packed::q1_0::Q1_0, 4>",
         )
     },
 ];

@@ -14,11 +14,12 @@ impl<W: Words, C: Clock, B: Board> Sdhci<W, C, B> {
     pub(super) fn write(&self, word: Word, value: u32) {
         self.words.write(word, value);
         if self.card_hz <= IDENTIFICATION_HZ {
-            // Four card clocks; before the first clock is set, those of the slowest one.
+            // Four card clocks of half the rate: what is known of the base clock may be wrong, and a write
+            // that is lost shows as something else. Before the first clock is set, of the slowest one.
             let hz = if self.card_hz == 0 {
                 LOWEST_HZ
             } else {
-                self.base_clock.slowest_hz(self.card_hz)
+                self.card_hz / 2
             };
             self.clock.wait_us(4_000_000_u64.div_ceil(u64::from(hz)));
         } else {

@@ -1,4 +1,4 @@
-//! The dequantize kernels: weights to floats, then fused multiply-adds: see [`crate::scalar::matmul::plain`].
+//! The dequantize kernels: weights to floats, then fused multiply-adds: see [`crate::scalar::matmul::dequantized_tile`].
 //!
 //! ```text
 //! one row  w0 w1          sxtl, sxtl2          int8 → int16 → int32
@@ -14,23 +14,23 @@ use super::super::norm::{halve_to_four, sum_four};
 use super::{Block, QuantizedNeon, for_tiles, to_lanes};
 use crate::activations::FloatChunk;
 use crate::lanes::F32x4;
-use crate::packed::GROUP;
+use crate::packed::MR;
 
 /// One block of four rows, on its way to floats.
 pub struct Unscaled {
     /// Integers.
-    pub(super) rows: [Block; GROUP],
+    pub(super) rows: [Block; MR],
     /// What the rows' integers are multiplied by, in the first and the second half of the block.
     pub(super) d: [float32x4_t; 2],
     /// What is added then, for formats with a minimum.
     pub(super) m: float32x4_t,
 }
 
-/// See [`crate::scalar::matmul::plain_rows`].
+/// See [`crate::scalar::matmul::gemm_dequantized`].
 #[target_feature(enable = "neon")]
-pub fn plain_rows<Q: QuantizedNeon, const NT: usize>(
+pub fn gemm_dequantized<Q: QuantizedNeon, const NR: usize>(
     groups: &[Q::Slab],
-    x: &[FloatChunk<NT>],
+    x: &[FloatChunk<NR>],
     n_blocks: usize,
     n_tokens: usize,
     out: &mut [F32x4],
@@ -38,24 +38,24 @@ pub fn plain_rows<Q: QuantizedNeon, const NT: usize>(
     let (w_len, x_len) = (n_blocks.div_ceil(Q::BLOCKS), 2 * n_blocks);
     for_tiles(groups, w_len, x, x_len, n_tokens, out, |group, x| {
         let [a, b, c, d] = [
-            row::<Q, 0, NT>(group, x),
-            row::<Q, 1, NT>(group, x),
-            row::<Q, 2, NT>(group, x),
-            row::<Q, 3, NT>(group, x),
+            row::<Q, 0, NR>(group, x),
+            row::<Q, 1, NR>(group, x),
+            row::<Q, 2, NR>(group, x),
+            row::<Q, 3, NR>(group, x),
         ];
-        core::array::from_fn::<_, NT, _>(|t| to_lanes(sum_four([a[t], b[t], c[t], d[t]])))
+        core::array::from_fn::<_, NR, _>(|t| to_lanes(sum_four([a[t], b[t], c[t], d[t]])))
     });
 }
 
-/// Row `R` of a group times `NT` tokens: four partial sums for each.
+/// Row `R` of a group times `NR` tokens: four partial sums for each.
 #[inline]
 #[target_feature(enable = "neon")]
-fn row<Q: QuantizedNeon, const R: i32, const NT: usize>(
+fn row<Q: QuantizedNeon, const R: i32, const NR: usize>(
     group: &[Q::Slab],
-    x: &[FloatChunk<NT>],
-) -> [float32x4_t; NT] {
-    let mut lanes = [[vdupq_n_f32(0.0); 4]; NT];
-    let mut block = |b: usize, in_slab: usize, x: &[FloatChunk<NT>; 2]| {
+    x: &[FloatChunk<NR>],
+) -> [float32x4_t; NR] {
+    let mut lanes = [[vdupq_n_f32(0.0); 4]; NR];
+    let mut block = |b: usize, in_slab: usize, x: &[FloatChunk<NR>; 2]| {
         // SAFETY: whoever calls this function has AdvSIMD.
         let Unscaled { rows, d, m } = unsafe { Q::unscaled(&group[b / Q::BLOCKS], in_slab) };
         let (first, second) = rows[R as usize];
@@ -67,7 +67,7 @@ fn row<Q: QuantizedNeon, const R: i32, const NT: usize>(
                     vmulq_laneq_f32::<R>(q, d[half])
                 }
             });
-            for t in 0..NT {
+            for t in 0..NR {
                 for i in 0..4 {
                     lanes[t][i] = vfmaq_f32(lanes[t][i], w[i], load(&x[half], t * 64 + i * 16));
                 }
@@ -77,7 +77,7 @@ fn row<Q: QuantizedNeon, const R: i32, const NT: usize>(
     let (x, _) = x.as_chunks::<2>();
     // With one token, what a turn costs besides its products shows: two blocks share it.
     let (pairs, _) = x.as_chunks::<2>();
-    let pairs = if NT == 1 { pairs } else { &[] };
+    let pairs = if NR == 1 { pairs } else { &[] };
     for (p, [first, second]) in pairs.iter().enumerate() {
         let b = 2 * p;
         block(b, b % Q::BLOCKS, first);

@@ -1,16 +1,16 @@
-//! Float formats: see [`crate::scalar::matmul::float`].
+//! Float formats: see [`crate::scalar::matmul::float_tile`].
 
 use core::arch::aarch64::*;
 
 use super::super::load::load;
 use super::super::norm::{halve_to_four, sum_four};
-use super::{for_tiles, to_lanes, widen_half};
+use super::{for_tiles, to_lanes, widen_f16};
 use crate::activations::FloatChunk;
 use crate::lanes::F32x4;
-use crate::packed::GROUP;
+use crate::packed::MR;
 use crate::packed::float::{Bf16, Chunk16, Chunk32, F16, F32, Float};
 
-/// A format with a twin of [`crate::scalar::matmul::float_rows`].
+/// A format with a twin of [`crate::scalar::matmul::gemm_float`].
 pub trait FloatNeon: Float {
     /// The sixteen weights of row `r`.
     ///
@@ -31,7 +31,7 @@ impl FloatNeon for F16 {
     #[inline]
     #[target_feature(enable = "neon")]
     unsafe fn row(chunk: &Chunk16, r: usize) -> [float32x4_t; 4] {
-        widen(chunk, r, |bits| [widen_half(bits, 0), widen_half(bits, 1)])
+        widen(chunk, r, |bits| [widen_f16(bits, 0), widen_f16(bits, 1)])
     }
 }
 
@@ -60,37 +60,37 @@ fn widen(
     [a, b, c, d]
 }
 
-/// See [`crate::scalar::matmul::float_rows`].
+/// See [`crate::scalar::matmul::gemm_float`].
 #[target_feature(enable = "neon")]
-pub fn float_rows<F: FloatNeon, const NT: usize>(
+pub fn gemm_float<F: FloatNeon, const NR: usize>(
     groups: &[F::Chunk],
-    x: &[FloatChunk<NT>],
+    x: &[FloatChunk<NR>],
     n_chunks: usize,
     n_tokens: usize,
     out: &mut [F32x4],
 ) {
     for_tiles(groups, n_chunks, x, n_chunks, n_tokens, out, |group, x| {
-        float_tile::<F, NT>(group, x)
+        float_tile::<F, NR>(group, x)
     });
 }
 
 #[inline]
 #[target_feature(enable = "neon")]
-fn float_tile<F: FloatNeon, const NT: usize>(
+fn float_tile<F: FloatNeon, const NR: usize>(
     group: &[F::Chunk],
-    x: &[FloatChunk<NT>],
-) -> [F32x4; NT] {
+    x: &[FloatChunk<NR>],
+) -> [F32x4; NR] {
     // Sixteen accumulators: one row of four tokens, or four rows of one, which share the loads of x.
-    let at_once = GROUP / NT;
-    let mut fours = [[vdupq_n_f32(0.0); GROUP]; NT];
-    for first in (0..GROUP).step_by(at_once) {
-        let mut lanes = [[vdupq_n_f32(0.0); 4]; GROUP];
+    let at_once = MR / NR;
+    let mut fours = [[vdupq_n_f32(0.0); MR]; NR];
+    for first in (0..MR).step_by(at_once) {
+        let mut lanes = [[vdupq_n_f32(0.0); 4]; MR];
         for (w, x) in group.iter().zip(x) {
             for r in 0..at_once {
                 // SAFETY: whoever calls this function has AdvSIMD.
                 let w = unsafe { F::row(w, first + r) };
-                for t in 0..NT {
-                    let lanes = &mut lanes[r * NT + t];
+                for t in 0..NR {
+                    let lanes = &mut lanes[r * NR + t];
                     for i in 0..4 {
                         lanes[i] = vfmaq_f32(lanes[i], w[i], load(x, t * 64 + i * 16));
                     }
@@ -98,8 +98,8 @@ fn float_tile<F: FloatNeon, const NT: usize>(
             }
         }
         for r in 0..at_once {
-            for t in 0..NT {
-                fours[t][first + r] = halve_to_four(lanes[r * NT + t]);
+            for t in 0..NR {
+                fours[t][first + r] = halve_to_four(lanes[r * NR + t]);
             }
         }
     }

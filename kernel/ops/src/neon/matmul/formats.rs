@@ -3,10 +3,10 @@
 use core::arch::aarch64::*;
 
 use super::super::load::load;
-use super::{Block, QuantizedNeon, Reader, Unscaled, tile, widen_half};
+use super::{Block, QuantizedNeon, Reader, Unscaled, tile, widen_f16};
 use crate::activations::QuantPair;
 use crate::lanes::F32x4;
-use crate::packed::{GROUP, q4_0, q4_1, q4_k, q5_0, q5_1, q5_k, q8_0};
+use crate::packed::{MR, q4_0, q4_1, q4_k, q5_0, q5_1, q5_k, q8_0};
 
 /// Makes what both kernels of a format need of its [`Reader`].
 macro_rules! kernels {
@@ -15,12 +15,12 @@ macro_rules! kernels {
         impl QuantizedNeon for $Q {
             #[inline]
             #[target_feature(enable = "neon")]
-            unsafe fn tile<const NT: usize>(
+            unsafe fn tile<const NR: usize>(
                 group: &[Self::Slab],
-                x: &[QuantPair<NT>],
+                x: &[QuantPair<NR>],
                 n_blocks: usize,
-            ) -> [F32x4; NT] {
-                tile::<Self, _, _, _, NT>(group, x, n_blocks, &$reader)
+            ) -> [F32x4; NR] {
+                tile::<Self, _, _, _, NR>(group, x, n_blocks, &$reader)
             }
 
             #[inline]
@@ -35,9 +35,9 @@ macro_rules! kernels {
 kernels! {
     /// Bytes as they are.
     q8_0::Q8_0 = Reader {
-        scales: |w: &q8_0::Slab, j| widen_half(load(w, 0), j),
+        scales: |w: &q8_0::Slab, j| widen_f16(load(w, 0), j),
         blocks: |w: &q8_0::Slab, j: usize| core::array::from_fn(|r| {
-            let at = 16 + (j * GROUP + r) * 32;
+            let at = 16 + (j * MR + r) * 32;
             (load(w, at), load(w, at + 16))
         }),
         minima: |_: &q8_0::Slab, _: usize| vdupq_n_f32(0.0),
@@ -46,10 +46,10 @@ kernels! {
 
     /// Signed nibbles: the file's, less 8, in the upper half of a byte.
     q4_0::Q4_0 = Reader {
-        scales: |w: &q4_0::Slab, j| widen_half(load(w, 0), j),
+        scales: |w: &q4_0::Slab, j| widen_f16(load(w, 0), j),
         blocks: |w: &q4_0::Slab, j: usize| core::array::from_fn(|r| {
             // Flipping a nibble's top bit takes 8 off, in two's complement.
-            let q = veorq_u8(load(w, 16 + (j * GROUP + r) * 16), vdupq_n_u8(0x88));
+            let q = veorq_u8(load(w, 16 + (j * MR + r) * 16), vdupq_n_u8(0x88));
             let high = vandq_u8(q, vdupq_n_u8(0xF0));
             (vreinterpretq_s8_u8(vshlq_n_u8::<4>(q)), vreinterpretq_s8_u8(high))
         }),
@@ -59,21 +59,21 @@ kernels! {
 
     /// Unsigned nibbles.
     q4_1::Q4_1 = Reader {
-        scales: |w: &q4_1::Slab, j| widen_half(load(w, 0), j),
+        scales: |w: &q4_1::Slab, j| widen_f16(load(w, 0), j),
         blocks: |w: &q4_1::Slab, j: usize| {
-            core::array::from_fn(|r| nibbles(load(w, 32 + (j * GROUP + r) * 16)))
+            core::array::from_fn(|r| nibbles(load(w, 32 + (j * MR + r) * 16)))
         },
-        minima: |w: &q4_1::Slab, j| widen_half(load(w, 16), j),
+        minima: |w: &q4_1::Slab, j| widen_f16(load(w, 16), j),
         shift: 0,
     };
 
     /// Nibbles with a fifth bit, less 16.
     q5_0::Q5_0 = Reader {
-        scales: |w: &q5_0::Slab, j| widen_half(load(w, 0), j),
+        scales: |w: &q5_0::Slab, j| widen_f16(load(w, 0), j),
         blocks: |w: &q5_0::Slab, j: usize| {
             let high = load(w, 16 + j * 16);
             core::array::from_fn(|r| {
-                let (a, b) = five_bits(load(w, 48 + (j * GROUP + r) * 16), high, r);
+                let (a, b) = five_bits(load(w, 48 + (j * MR + r) * 16), high, r);
                 (vsubq_s8(a, vdupq_n_s8(16)), vsubq_s8(b, vdupq_n_s8(16)))
             })
         },
@@ -83,12 +83,12 @@ kernels! {
 
     /// Nibbles with a fifth bit.
     q5_1::Q5_1 = Reader {
-        scales: |w: &q5_1::Slab, j| widen_half(load(w, 0), j),
+        scales: |w: &q5_1::Slab, j| widen_f16(load(w, 0), j),
         blocks: |w: &q5_1::Slab, j: usize| {
             let high = load(w, 32 + j * 16);
-            core::array::from_fn(|r| five_bits(load(w, 64 + (j * GROUP + r) * 16), high, r))
+            core::array::from_fn(|r| five_bits(load(w, 64 + (j * MR + r) * 16), high, r))
         },
-        minima: |w: &q5_1::Slab, j| widen_half(load(w, 16), j),
+        minima: |w: &q5_1::Slab, j| widen_f16(load(w, 16), j),
         shift: 0,
     };
 
@@ -96,7 +96,7 @@ kernels! {
     q4_k::Q4_K = Reader {
         scales: |w: &q4_k::Slab, j| k_scale(load(w, 0), 0, w.scale[j]),
         blocks: |w: &q4_k::Slab, j: usize| {
-            core::array::from_fn(|r| nibbles(load(w, 80 + (j * GROUP + r) * 16)))
+            core::array::from_fn(|r| nibbles(load(w, 80 + (j * MR + r) * 16)))
         },
         minima: |w: &q4_k::Slab, j| vnegq_f32(k_scale(load(w, 0), 1, w.minimum[j])),
         shift: 0,
@@ -107,20 +107,20 @@ kernels! {
         scales: |w: &q5_k::Slab, j| k_scale(load(w, 0), 0, w.scale[j]),
         blocks: |w: &q5_k::Slab, j: usize| {
             let high = load(w, 80 + j * 16);
-            core::array::from_fn(|r| five_bits(load(w, 208 + (j * GROUP + r) * 16), high, r))
+            core::array::from_fn(|r| five_bits(load(w, 208 + (j * MR + r) * 16), high, r))
         },
         minima: |w: &q5_k::Slab, j| vnegq_f32(k_scale(load(w, 0), 1, w.minimum[j])),
         shift: 0,
     };
 }
 
-/// Four of eight halves, each times a byte.
+/// Four of eight f16 values, each times a byte.
 #[inline]
 #[target_feature(enable = "neon")]
-fn k_scale(halves: uint16x8_t, j: usize, bytes: [u8; GROUP]) -> float32x4_t {
+fn k_scale(f16s: uint16x8_t, j: usize, bytes: [u8; MR]) -> float32x4_t {
     let words = vcreate_u32(u64::from(u32::from_le_bytes(bytes)));
     let halfwords = vget_low_u16(vmovl_u8(vreinterpret_u8_u32(words)));
-    vmulq_f32(widen_half(halves, j), vcvtq_f32_u32(vmovl_u16(halfwords)))
+    vmulq_f32(widen_f16(f16s, j), vcvtq_f32_u32(vmovl_u16(halfwords)))
 }
 
 /// The nibbles below and the nibbles above.

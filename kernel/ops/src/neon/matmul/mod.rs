@@ -1,4 +1,4 @@
-//! Four rows times one or several tokens: see [`crate::scalar::matmul`].
+//! `MR` rows times `NR` tokens: see [`crate::scalar::matmul`].
 //!
 //! ```text
 //! row 0  w0 w1 | x0 x1   smull  lo(w0)·lo(x0) → 8 × i16
@@ -21,23 +21,23 @@ use self::dequantize::Unscaled;
 use super::load::{load, settle};
 use crate::activations::QuantPair;
 use crate::lanes::F32x4;
-use crate::packed::{GROUP, Quantized};
+use crate::packed::{MR, Quantized};
 
-pub use dequantize::plain_rows;
-pub use float::{FloatNeon, float_rows};
+pub use dequantize::gemm_dequantized;
+pub use float::{FloatNeon, gemm_float};
 
-/// A format with twins of [`crate::scalar::matmul::quantized_rows`] and
-/// [`crate::scalar::matmul::plain_rows`].
+/// A format with twins of [`crate::scalar::matmul::gemm_quantized`] and
+/// [`crate::scalar::matmul::gemm_dequantized`].
 pub trait QuantizedNeon: Quantized {
-    /// One group times `NT` tokens, quantised.
+    /// One group times `NR` tokens, quantised.
     ///
     /// # Safety
     /// The core has AdvSIMD.
-    unsafe fn tile<const NT: usize>(
+    unsafe fn tile<const NR: usize>(
         group: &[Self::Slab],
-        x: &[QuantPair<NT>],
+        x: &[QuantPair<NR>],
         n_blocks: usize,
-    ) -> [F32x4; NT];
+    ) -> [F32x4; NR];
 
     /// Block `j` for the dequantize kernels.
     ///
@@ -46,11 +46,11 @@ pub trait QuantizedNeon: Quantized {
     unsafe fn unscaled(w: &Self::Slab, j: usize) -> Unscaled;
 }
 
-/// See [`crate::scalar::matmul::quantized_rows`].
+/// See [`crate::scalar::matmul::gemm_quantized`].
 #[target_feature(enable = "neon")]
-pub fn quantized_rows<Q: QuantizedNeon, const NT: usize>(
+pub fn gemm_quantized<Q: QuantizedNeon, const NR: usize>(
     groups: &[Q::Slab],
-    x: &[QuantPair<NT>],
+    x: &[QuantPair<NR>],
     n_blocks: usize,
     n_tokens: usize,
     out: &mut [F32x4],
@@ -84,7 +84,7 @@ impl<S, B, M> Reader<S, B, M> {
     fn unscaled<W>(&self, w: &W, j: usize) -> Unscaled
     where
         S: Fn(&W, usize) -> float32x4_t,
-        B: Fn(&W, usize) -> [Block; GROUP],
+        B: Fn(&W, usize) -> [Block; MR],
         M: Fn(&W, usize) -> float32x4_t,
     {
         let d = (self.scales)(w, j);
@@ -107,23 +107,23 @@ impl<S, B, M> Reader<S, B, M> {
 /// part of a panel of `n_tokens` tokens.
 #[inline]
 #[target_feature(enable = "neon")]
-fn for_tiles<W, X, const NT: usize>(
+fn for_tiles<W, X, const NR: usize>(
     groups: &[W],
     w_len: usize,
     x: &[X],
     x_len: usize,
     n_tokens: usize,
     out: &mut [F32x4],
-    tile: impl Fn(&[W], &[X]) -> [F32x4; NT],
+    tile: impl Fn(&[W], &[X]) -> [F32x4; NR],
 ) {
     for (group, out) in groups
         .chunks_exact(w_len)
         .zip(out.chunks_exact_mut(n_tokens))
     {
-        for (x, out) in x.chunks_exact(x_len).zip(out.chunks_mut(NT)) {
+        for (x, out) in x.chunks_exact(x_len).zip(out.chunks_mut(NR)) {
             let products = tile(group, x);
             // A whole tile is stored from registers, a part by a call.
-            match out.as_mut_array::<NT>() {
+            match out.as_mut_array::<NR>() {
                 Some(out) => *out = products,
                 None => out.copy_from_slice(&products[..out.len()]),
             }
@@ -131,38 +131,38 @@ fn for_tiles<W, X, const NT: usize>(
     }
 }
 
-/// Four of eight halves as floats.
+/// Four of eight f16 values as f32.
 #[inline]
 #[target_feature(enable = "neon")]
-fn widen_half(bits: uint16x8_t, j: usize) -> float32x4_t {
-    let halves = vreinterpretq_f16_u16(bits);
+fn widen_f16(bits: uint16x8_t, j: usize) -> float32x4_t {
+    let f16s = vreinterpretq_f16_u16(bits);
     if j == 0 {
-        vcvt_f32_f16(vget_low_f16(halves))
+        vcvt_f32_f16(vget_low_f16(f16s))
     } else {
-        vcvt_high_f32_f16(halves)
+        vcvt_high_f32_f16(f16s)
     }
 }
 
-/// One group times `NT` tokens.
+/// One group times `NR` tokens.
 #[inline]
 #[target_feature(enable = "neon")]
-fn tile<Q, S, B, M, const NT: usize>(
+fn tile<Q, S, B, M, const NR: usize>(
     group: &[Q::Slab],
-    x: &[QuantPair<NT>],
+    x: &[QuantPair<NR>],
     n_blocks: usize,
     reader: &Reader<S, B, M>,
-) -> [F32x4; NT]
+) -> [F32x4; NR]
 where
     Q: Quantized,
     S: Fn(&Q::Slab, usize) -> float32x4_t,
-    B: Fn(&Q::Slab, usize) -> [Block; GROUP],
+    B: Fn(&Q::Slab, usize) -> [Block; MR],
     M: Fn(&Q::Slab, usize) -> float32x4_t,
 {
-    let mut acc = [vdupq_n_f32(0.0); NT];
-    let mut block = |w: &Q::Slab, b: usize, x: &QuantPair<NT>| {
+    let mut acc = [vdupq_n_f32(0.0); NR];
+    let mut block = |w: &Q::Slab, b: usize, x: &QuantPair<NR>| {
         let (d, rows, j) = ((reader.scales)(w, b), (reader.blocks)(w, b), b % 2);
-        for t in 0..NT {
-            let at = (j * NT + t) * 32;
+        for t in 0..NR {
+            let at = (j * NR + t) * 32;
             let (x0, x1) = (load(x, at), load(x, at + 16));
             let [a, b, c, e] = rows.map(|(w0, w1)| dot(w0, w1, x0, x1));
             let dots = vpaddq_s32(vpaddq_s32(a, b), vpaddq_s32(c, e));
@@ -176,7 +176,7 @@ where
         }
         if Q::HAS_MIN {
             let m = (reader.minima)(w, b);
-            for t in 0..NT {
+            for t in 0..NR {
                 acc[t] = vfmaq_n_f32(acc[t], m, x.s[j][t]);
             }
         }

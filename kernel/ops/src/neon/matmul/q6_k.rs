@@ -4,22 +4,22 @@ use core::arch::aarch64::*;
 
 use super::super::load::{load, settle};
 use super::formats::five_bits;
-use super::{Block, QuantizedNeon, Unscaled, to_lanes, widen_half};
+use super::{Block, QuantizedNeon, Unscaled, to_lanes, widen_f16};
 use crate::activations::QuantPair;
 use crate::lanes::F32x4;
-use crate::packed::GROUP;
+use crate::packed::MR;
 use crate::packed::q6_k::{Q6_K, Slab};
 
 /// Q6_K, whose blocks have a scale for each half.
 impl QuantizedNeon for Q6_K {
     #[inline]
     #[target_feature(enable = "neon")]
-    unsafe fn tile<const NT: usize>(
+    unsafe fn tile<const NR: usize>(
         group: &[Slab],
-        x: &[QuantPair<NT>],
+        x: &[QuantPair<NR>],
         _n_blocks: usize,
-    ) -> [F32x4; NT] {
-        let mut acc = [vdupq_n_f32(0.0); NT];
+    ) -> [F32x4; NR] {
+        let mut acc = [vdupq_n_f32(0.0); NR];
         for (w, x) in group.iter().zip(x.chunks_exact(4)) {
             for (p, x) in x.iter().enumerate() {
                 q6_k_block(w, 2 * p, x, &mut acc);
@@ -32,7 +32,7 @@ impl QuantizedNeon for Q6_K {
     #[inline]
     #[target_feature(enable = "neon")]
     unsafe fn unscaled(w: &Slab, j: usize) -> Unscaled {
-        let d = widen_half(load(w, 0), 0);
+        let d = widen_f16(load(w, 0), 0);
         Unscaled {
             rows: rows(w, j),
             d: scales(w, j).map(|scale| vmulq_f32(d, vcvtq_f32_s32(scale))),
@@ -54,11 +54,11 @@ fn scales(w: &Slab, b: usize) -> [int32x4_t; 2] {
 /// The integers of block `b`, four rows.
 #[inline]
 #[target_feature(enable = "neon")]
-fn rows(w: &Slab, b: usize) -> [Block; GROUP] {
+fn rows(w: &Slab, b: usize) -> [Block; MR] {
     let at = 80 + b * 32;
     let (fifth, sixth) = (load(w, at), load(w, at + 16));
     core::array::from_fn(|r| {
-        let (a, b) = five_bits(load(w, 336 + (b * GROUP + r) * 16), fifth, r);
+        let (a, b) = five_bits(load(w, 336 + (b * MR + r) * 16), fifth, r);
         let bit = |b: usize| {
             let set = vtstq_u8(sixth, vdupq_n_u8(1 << b));
             // Less 32 where the bit is not set.
@@ -70,13 +70,13 @@ fn rows(w: &Slab, b: usize) -> [Block; GROUP] {
 
 #[inline]
 #[target_feature(enable = "neon")]
-fn q6_k_block<const NT: usize>(w: &Slab, b: usize, x: &QuantPair<NT>, acc: &mut [float32x4_t; NT]) {
-    let d = widen_half(load(w, 0), 0);
+fn q6_k_block<const NR: usize>(w: &Slab, b: usize, x: &QuantPair<NR>, acc: &mut [float32x4_t; NR]) {
+    let d = widen_f16(load(w, 0), 0);
     let [first, second] = scales(w, b);
     let rows = rows(w, b);
     let j = b % 2;
-    for t in 0..NT {
-        let at = (j * NT + t) * 32;
+    for t in 0..NR {
+        let at = (j * NR + t) * 32;
         let (x0, x1) = (load(x, at), load(x, at + 16));
         let sum = |half: fn(&Block) -> int8x16_t, x: int8x16_t| {
             let [a, b, c, d] = core::array::from_fn(|r| {

@@ -25,7 +25,7 @@ pub(super) fn run(checks: &mut Checks<'_>) -> Result<(), OutOfMemory> {
     checks.check("attention int8 cache", 2e-6, |arena, worst| {
         attention::<KvI8>(arena, worst, 1.0, as_int8)
     })?;
-    // The format's with queries as a model has them, divided by √64. A half is off by at most 2⁻¹² of itself.
+    // The format's with queries as a model has them, divided by √64. An f16 is off by at most 2⁻¹² of itself.
     checks.check("attention f16 rounding", 5e-4, |arena, worst| {
         attention::<KvF16>(arena, worst, 0.125, as_it_is)
     })?;

@@ -93,8 +93,8 @@ pub fn as_f32(vector: &mut [f64]) {
 }
 
 pub fn as_f16(vector: &mut [f64]) {
-    let halve = |v: f64| f64::from(f16_to_f32(f32_to_f16(v as f32)));
-    vector.iter_mut().for_each(|v| *v = halve(*v));
+    let round = |v: f64| f64::from(f16_to_f32(f32_to_f16(v as f32)));
+    vector.iter_mut().for_each(|v| *v = round(*v));
 }
 
 pub fn as_int8(vector: &mut [f64]) {

@@ -154,7 +154,7 @@ mod tests {
     }
 
     #[test]
-    fn a_result_that_is_no_number_fails() {
+    fn a_result_that_is_nan_fails() {
         for outcome in all(&mut |_, result| result[0].0[0] = f32::NAN) {
             assert!(!is_right(&outcome), "{outcome:?}");
         }

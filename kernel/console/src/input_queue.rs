@@ -13,17 +13,8 @@ use protocol::{Id, Op, Request};
 /// The most bytes that are kept while the session is busy.
 const MAX_AHEAD_BYTES: usize = 2 * MAX_JSON_BYTES;
 
-/// Why a running generation has to end.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub enum Stop {
-    /// Ctrl-C.
-    Interrupt,
-    /// The op `abort`.
-    Abort,
-}
-
 /// Bytes from the serial line, on their way to lines.
-pub struct Inbox<'s> {
+pub struct InputQueue<'s> {
     serial: &'s dyn Serial,
     /// The line in the making.
     pub editor: LineEditor,
@@ -37,12 +28,13 @@ pub struct Inbox<'s> {
     /// Bytes that did not fit.
     lost: usize,
     busy: Option<Id>,
-    stop: Option<Stop>,
+    /// Whether what runs has to end.
+    stop: bool,
     prompted: bool,
 }
 
-impl<'s> Inbox<'s> {
-    /// An inbox on `serial`.
+impl<'s> InputQueue<'s> {
+    /// An input on `serial`.
     pub fn new(serial: &'s dyn Serial, prompt: &str, columns: usize) -> Self {
         Self {
             serial,
@@ -53,7 +45,7 @@ impl<'s> Inbox<'s> {
             skip_lf: false,
             lost: 0,
             busy: None,
-            stop: None,
+            stop: false,
             prompted: false,
         }
     }
@@ -64,26 +56,31 @@ impl<'s> Inbox<'s> {
             self.editor.start(&mut self.echo);
             self.prompted = true;
         }
-        loop {
-            while let Some(byte) = self.ahead.pop_front().or_else(|| self.serial.read()) {
-                if let Some(input) = self.editor.push(byte, &mut self.echo) {
-                    // A program's line has no echo, so the cursor stands behind the prompt: events start on a
-                    // row of their own.
-                    if matches!(input, Input::Json(_) | Input::Overlong { json: true, .. }) {
-                        self.echo.extend_from_slice(b"\r\n");
-                    }
-                    self.send_echo();
-                    self.prompted = false;
-                    return Some(input);
+        let input = loop {
+            if let Some(byte) = self.ahead.pop_front().or_else(|| self.serial.read()) {
+                match self.editor.push(byte, &mut self.echo) {
+                    Some(input) => break input,
+                    None => continue,
                 }
             }
             self.editor.refresh(&mut self.echo);
             self.send_echo();
             if self.serial.is_closed() {
-                return None;
+                break self.editor.finish(&mut self.echo)?;
             }
             self.serial.wait();
+        };
+        // A program's line has no echo, so the cursor stands behind the prompt: events start on a row of
+        // their own.
+        if matches!(
+            input,
+            Input::Json(_) | Input::Overlong { json: Some(_), .. }
+        ) {
+            self.echo.extend_from_slice(b"\r\n");
         }
+        self.send_echo();
+        self.prompted = false;
+        Some(input)
     }
 
     /// How many bytes were lost since the last call because the session was busy for too long.
@@ -94,15 +91,14 @@ impl<'s> Inbox<'s> {
     /// Begins a time in which [`Self::poll`] is asked for a stop, for the request `id`.
     pub fn begin(&mut self, id: Id) {
         self.busy = Some(id);
-        self.stop = None;
+        self.stop = false;
         self.serial.take_interrupt();
         self.rescan();
     }
 
-    /// Ends it; says whether a stop was asked for.
-    pub fn end(&mut self) -> Option<Stop> {
+    /// Ends it.
+    pub fn end(&mut self) {
         self.busy = None;
-        self.stop.take()
     }
 
     /// Reads what has arrived; whether the work has to stop.
@@ -110,10 +106,10 @@ impl<'s> Inbox<'s> {
         while let Some(byte) = self.serial.read() {
             self.keep(byte);
         }
-        if self.serial.take_interrupt() && self.stop.is_none() {
+        if self.serial.take_interrupt() && !self.stop {
             self.keep(0x03);
         }
-        self.stop.is_some()
+        self.stop
     }
 
     fn send_echo(&mut self) {
@@ -136,7 +132,7 @@ impl<'s> Inbox<'s> {
             0x03 => {
                 self.ahead.clear();
                 self.line_start = 0;
-                self.stop = Some(Stop::Interrupt);
+                self.stop = true;
                 return;
             }
             _ if self.ahead.len() >= MAX_AHEAD_BYTES => {
@@ -152,7 +148,7 @@ impl<'s> Inbox<'s> {
         if is_request && self.is_abort() {
             self.ahead.truncate(self.line_start);
             self.skip_lf = byte == b'\r';
-            self.stop = Some(Stop::Abort);
+            self.stop = true;
         }
         self.line_start = self.ahead.len();
     }
@@ -179,7 +175,7 @@ impl<'s> Inbox<'s> {
 
 #[cfg(test)]
 mod tests {
-    use super::{Inbox, Input, MAX_AHEAD_BYTES, Stop};
+    use super::{Input, InputQueue, MAX_AHEAD_BYTES};
     use crate::board::Serial;
     use protocol::Id;
     use std::cell::RefCell;
@@ -220,27 +216,48 @@ mod tests {
     #[test]
     fn typing_ahead_is_kept_and_shown_when_it_is_its_turn() {
         let wire = Wire::default();
-        let mut inbox = Inbox::new(&wire, "> ", 80);
-        inbox.begin(Id::None);
+        let mut input = InputQueue::new(&wire, "> ", 80);
+        input.begin(Id::None);
         wire.type_in(b"next question\rand");
-        assert!(!inbox.poll());
-        assert_eq!(inbox.end(), None);
+        assert!(!input.poll());
+        input.end();
         assert_eq!(wire.shown(), "");
-        assert_eq!(inbox.next_input(), line("next question"));
+        assert_eq!(input.next_input(), line("next question"));
         assert_eq!(wire.shown(), "> next question\r\n");
-        assert_eq!(inbox.next_input(), None);
-        assert_eq!(wire.shown(), "> and");
+    }
+
+    #[test]
+    fn the_last_line_needs_no_line_end() {
+        let last = |bytes: &[u8]| {
+            let wire = Wire::default();
+            wire.type_in(bytes);
+            let mut input = InputQueue::new(&wire, "> ", 80);
+            let last = input.next_input();
+            assert_eq!(input.next_input(), None);
+            last
+        };
+        assert_eq!(last(b""), None);
+        assert_eq!(last(b"and"), line("and"));
+        assert_eq!(last(b"{\"op\""), Some(Input::Json(b"{\"op\"".into())));
+        assert_eq!(last(b"\x1b[200~pasted"), line("pasted\n"));
+        assert_eq!(
+            last(b"a\xE9"),
+            Some(Input::InvalidUtf8 {
+                count: 1,
+                first: 0xE9
+            })
+        );
     }
 
     #[test]
     fn control_c_stops_and_drops_what_was_typed_before() {
         let wire = Wire::default();
-        let mut inbox = Inbox::new(&wire, "> ", 80);
-        inbox.begin(Id::None);
+        let mut input = InputQueue::new(&wire, "> ", 80);
+        input.begin(Id::None);
         wire.type_in(b"dropped\r\x03kept\r");
-        assert!(inbox.poll());
-        assert_eq!(inbox.end(), Some(Stop::Interrupt));
-        assert_eq!(inbox.next_input(), line("kept"));
+        assert!(input.poll());
+        input.end();
+        assert_eq!(input.next_input(), line("kept"));
     }
 
     #[test]
@@ -253,17 +270,17 @@ mod tests {
             (r#"{"op":"abort","id":7"#, false),
         ] {
             let wire = Wire::default();
-            let mut inbox = Inbox::new(&wire, "> ", 80);
-            inbox.begin(Id::Number(7));
+            let mut input = InputQueue::new(&wire, "> ", 80);
+            input.begin(Id::Number(7));
             wire.type_in(b"text\r\n");
             wire.type_in(line.as_bytes());
-            assert!(!inbox.poll(), "the line is not finished");
+            assert!(!input.poll(), "the line is not finished");
             wire.type_in(b"\r\n");
-            assert_eq!(inbox.poll(), stops, "{line}");
-            assert_eq!(inbox.end(), stops.then_some(Stop::Abort));
-            assert_eq!(inbox.next_input(), Some(Input::Line("text".into())));
+            assert_eq!(input.poll(), stops, "{line}");
+            input.end();
+            assert_eq!(input.next_input(), Some(Input::Line("text".into())));
             assert_eq!(
-                inbox.next_input().is_some(),
+                input.next_input().is_some(),
                 !stops,
                 "an abort that acted is not a request any more"
             );
@@ -273,24 +290,24 @@ mod tests {
     #[test]
     fn an_abort_sent_right_behind_its_request_is_seen() {
         let wire = Wire::default();
-        let mut inbox = Inbox::new(&wire, "> ", 80);
-        inbox.begin(Id::None);
+        let mut input = InputQueue::new(&wire, "> ", 80);
+        input.begin(Id::None);
         wire.type_in(b"{\"op\":\"reset\",\"id\":1}\n{\"op\":\"abort\",\"id\":1}\n");
-        assert!(!inbox.poll());
-        inbox.end();
-        assert!(matches!(inbox.next_input(), Some(Input::Json(_))));
-        inbox.begin(Id::Number(1));
-        assert!(inbox.poll());
+        assert!(!input.poll());
+        input.end();
+        assert!(matches!(input.next_input(), Some(Input::Json(_))));
+        input.begin(Id::Number(1));
+        assert!(input.poll());
     }
 
     #[test]
     fn what_does_not_fit_is_counted() {
         let wire = Wire::default();
-        let mut inbox = Inbox::new(&wire, "> ", 80);
-        inbox.begin(Id::None);
+        let mut input = InputQueue::new(&wire, "> ", 80);
+        input.begin(Id::None);
         wire.type_in(&vec![b'x'; MAX_AHEAD_BYTES + 5]);
-        assert!(!inbox.poll());
-        assert_eq!(inbox.take_lost(), 5);
-        assert_eq!(inbox.take_lost(), 0);
+        assert!(!input.poll());
+        assert_eq!(input.take_lost(), 5);
+        assert_eq!(input.take_lost(), 0);
     }
 }

@@ -27,7 +27,7 @@ enum Item {
 }
 
 /// Events that wait to be taken, each with the name of its request.
-pub(crate) struct Outbox {
+pub(crate) struct EventQueue {
     items: VecDeque<(Rc<Id>, Item)>,
     text: String,
     top: Vec<(usize, f32)>,
@@ -37,7 +37,7 @@ pub(crate) struct Outbox {
     taken: Rc<Id>,
 }
 
-impl Outbox {
+impl EventQueue {
     /// Room for what one step of a generation has to say.
     pub fn new() -> Self {
         let id = Rc::new(Id::None);
@@ -153,7 +153,7 @@ impl Outbox {
     }
 }
 
-impl lab::Report for Outbox {
+impl lab::Report for EventQueue {
     fn event(&mut self, event: Event<'static>) {
         self.push(Item::Event(event));
     }

@@ -1,0 +1,123 @@
+//! A core that does not come to a barrier is told of, and one that others merely wait for at the end is not.
+
+use parallel::{Absence, Core, Team};
+use std::panic::{AssertUnwindSafe, catch_unwind};
+use std::sync::Mutex;
+use std::sync::atomic::{AtomicBool, AtomicU32, AtomicUsize, Ordering};
+use std::thread;
+
+/// What `f` panics with.
+fn panic_of(f: impl FnOnce()) -> Option<String> {
+    let panic = catch_unwind(AssertUnwindSafe(f)).err()?;
+    let message = panic.downcast::<String>().map(|message| *message);
+    Some(message.unwrap_or_default())
+}
+
+/// Lends `region` to the cores of `team`; `main` beside it, if there is one.
+fn lend(
+    team: &Team,
+    n: usize,
+    main: Option<&mut dyn FnMut()>,
+    region: &(dyn Fn(&mut Core<'_>) + Sync),
+) -> Option<String> {
+    thread::scope(|scope| {
+        let mut call = || {
+            for core in 1..n {
+                scope.spawn(move || panic_of(|| assert!(team.serve(core))));
+            }
+        };
+        panic_of(|| match main {
+            None => team.run(n, region, &mut call),
+            Some(main) => team.run_beside(n, main, region, &mut call),
+        })
+    })
+}
+
+#[test]
+fn the_absent_core_its_step_and_the_barrier_are_told() {
+    static TOLD: Mutex<Vec<(Option<u64>, Absence)>> = Mutex::new(Vec::new());
+    static LINE: AtomicU32 = AtomicU32::new(0);
+    static IS_LATE: AtomicBool = AtomicBool::new(true);
+    static TEAM: Team = Team::new(thread::yield_now).watched(|since, absence| {
+        let mut told = TOLD.lock().unwrap();
+        told.push((since, *absence));
+        // Told twice: what was given back the first time has come back.
+        if since == Some(7) {
+            IS_LATE.store(false, Ordering::Release);
+        }
+        7
+    });
+    let panic = lend(&TEAM, 2, None, &|core| {
+        for step in 0..4 {
+            if step == 2 && core.id() == 1 {
+                while IS_LATE.load(Ordering::Acquire) {
+                    thread::yield_now();
+                }
+            }
+            LINE.store(line!() + 1, Ordering::Relaxed);
+            core.barrier();
+        }
+    });
+    assert_eq!(panic, None);
+    let line = LINE.load(Ordering::Relaxed);
+    let told = TOLD.lock().unwrap();
+    assert_eq!((told[0].0, told[1].0), (None, Some(7)));
+    let absence = told[0].1;
+    assert_eq!((absence.waiting, absence.absent, absence.step), (0, 1, 2));
+    assert_eq!(absence.barrier.unwrap().line(), line);
+    let says = format!(
+        "core 1 hangs in step 2 of a region: core 0 waits for it at the barrier in {}:{line}",
+        file!()
+    );
+    assert_eq!(absence.to_string(), says);
+}
+
+#[test]
+fn a_watch_that_panics_ends_the_region_and_names_the_team_s_numbers() {
+    static HAS_PANICKED: AtomicBool = AtomicBool::new(false);
+    static TEAM: Team = Team::new(thread::yield_now).watched(|_, absence| {
+        HAS_PANICKED.store(true, Ordering::Release);
+        panic!("{absence}");
+    });
+    let said = Mutex::new(String::new());
+    let mut main = || {};
+    // Beside `main` the region's cores 0 and 1 are the team's 1 and 2.
+    let panic = lend(&TEAM, 3, Some(&mut main), &|core| {
+        if core.id() == 1 {
+            while !HAS_PANICKED.load(Ordering::Acquire) {
+                thread::yield_now();
+            }
+        } else {
+            *said.lock().unwrap() = panic_of(|| core.barrier()).unwrap();
+            panic!("gone");
+        }
+    });
+    assert!(panic.is_some());
+    let said = said.into_inner().unwrap();
+    assert!(
+        said.starts_with("core 2 hangs in step 0 of a region: core 1 waits"),
+        "{said}"
+    );
+}
+
+#[test]
+fn a_region_beside_the_caller_may_take_long() {
+    static N_TURNS: AtomicUsize = AtomicUsize::new(0);
+    static IS_TOLD: AtomicBool = AtomicBool::new(false);
+    fn relax() {
+        N_TURNS.fetch_add(1, Ordering::Relaxed);
+        thread::yield_now();
+    }
+    static TEAM: Team = Team::new(relax).watched(|_, _| {
+        IS_TOLD.store(true, Ordering::Relaxed);
+        0
+    });
+    // The caller has nothing to do, and waits 2^18 turns for core 1.
+    let panic = lend(&TEAM, 2, Some(&mut || {}), &|_| {
+        while N_TURNS.load(Ordering::Relaxed) < 1 << 18 {
+            thread::yield_now();
+        }
+    });
+    assert_eq!(panic, None);
+    assert!(!IS_TOLD.load(Ordering::Relaxed));
+}
