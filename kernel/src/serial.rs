@@ -2,10 +2,11 @@
 //!
 //! Where no interrupt arrives, whoever reads the ring fills it first.
 
-use core::fmt;
+use core::fmt::{self, Write as _};
 use core::sync::atomic::{AtomicBool, Ordering};
 
 use boot::{cpu, wait};
+use drivers::line_start::LineStart;
 use drivers::pl011::{self, Pl011};
 use drivers::rx_ring::{LineErrors, RxRing};
 use spin::Mutex;
@@ -17,6 +18,8 @@ static UART: Mutex<Option<Pl011>> = Mutex::new(None);
 static RECEIVED: RxRing = RxRing::new();
 /// Whether the transmitter has taken nothing for too long: bytes are dropped until it does.
 static IS_STUCK: AtomicBool = AtomicBool::new(false);
+
+static LINE_START: LineStart = LineStart::new();
 
 /// Whether no interrupt fills the ring.
 static IS_POLLED: AtomicBool = AtomicBool::new(false);
@@ -58,6 +61,7 @@ impl Serial {
     /// Sends `bytes` and returns when the last is in the FIFO; drops what a stuck UART does not take. Nothing is sent, and
     /// the core stops, once another one reports the end.
     pub fn write(self, bytes: &[u8]) {
+        LINE_START.sent(bytes);
         ending::stop_if_begun();
         for &byte in bytes {
             // Masked for one byte at a time only: received bytes must not wait for sent ones.
@@ -66,6 +70,13 @@ impl Serial {
             let is_sent = pl011::send(byte, was_stuck, &Clock, &mut try_write);
             IS_STUCK.store(!is_sent, Ordering::Relaxed);
         }
+    }
+
+    /// Says `text` on a line of its own, whatever stands on the last one: for what comes from beside the
+    /// console.
+    pub fn say(mut self, text: fmt::Arguments<'_>) {
+        self.write(LINE_START.break_before());
+        let _ = writeln!(self, "{text}");
     }
 
     /// The oldest received byte, if there is one.

@@ -5,7 +5,7 @@
 //!
 //! * [`mmio`]: registers at an address, the one dereference
 //! * [`clock`], [`dma`]: time; bus addresses and cache maintenance
-//! * [`pl011`], [`rx_ring`]: the console's UART, and the bytes it has received
+//! * [`pl011`], [`rx_ring`], [`line_start`]: the console's UART, the bytes it has received, and where its line is
 //! * [`gpio`]: pins, pulls, LED
 //! * [`mailbox`], [`property`]: one question to the firmware, and the questions
 //! * [`gic`]: the interrupt controller
@@ -30,6 +30,7 @@ pub mod clock;
 pub mod dma;
 pub mod gic;
 pub mod gpio;
+pub mod line_start;
 pub mod machine;
 pub mod mailbox;
 pub mod mmio;

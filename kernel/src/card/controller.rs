@@ -1,7 +1,6 @@
 //! A controller with the board's part, and an initialised card on it.
 
 use alloc::vec::Vec;
-use core::fmt::Write as _;
 
 use drivers::dma::Caches;
 use drivers::mmio::Mmio;
@@ -76,7 +75,7 @@ impl sdhci::Board for Supply {
     }
 
     fn tell(&mut self, notice: Notice) {
-        let _ = writeln!(Serial, "{notice}");
+        Serial.say(format_args!("{notice}"));
     }
 
     fn base_clock_hz(&mut self, question: Question) -> Option<u32> {

@@ -8,6 +8,8 @@ use crate::sd::retry::{Ladder, Rung, Step};
 
 /// Blocks per command: 4 MiB amortise a command's cost, and a failed one costs little to repeat.
 pub(super) const PIECE_BLOCKS: usize = 8192;
+/// Less by one data line, so that no attempt is silent for longer than [`SILENCE_LIMIT_US`].
+pub(super) const NARROW_PIECE_BLOCKS: usize = PIECE_BLOCKS / 4;
 
 /// From a failed transfer back to the transfer state.
 const RECOVERY_LIMIT_US: u64 = 1_000_000;
@@ -45,7 +47,12 @@ impl<H: SdHost> SdCard<H> {
                 n_blocks: self.n_blocks,
             });
         }
-        let piece_bytes = self.host.max_blocks().min(PIECE_BLOCKS) * BLOCK_BYTES;
+        let piece_blocks = if self.four_lines {
+            PIECE_BLOCKS
+        } else {
+            NARROW_PIECE_BLOCKS
+        };
+        let piece_bytes = self.host.max_blocks().min(piece_blocks) * BLOCK_BYTES;
         let mut block = first;
         for piece in buf.chunks_mut(piece_bytes) {
             self.read_piece(block, piece)?;

@@ -2,11 +2,11 @@
 //!
 //! Not yet seen on a board; see [`crate::sd::adma`].
 
-use super::{Board, DATA_LIMIT_US, Sdhci};
+use super::{Board, DATA_LIMIT_US, IDENTIFICATION_HZ, Sdhci};
 use crate::clock::Clock;
 use crate::sd::adma::{self, DmaMap, Table};
 use crate::sd::host::HostError;
-use crate::sd::registers::{Word, Words, clock_reset, interrupt};
+use crate::sd::registers::{Word, Words, clock_reset, host_power, interrupt};
 
 impl<W: Words, C: Clock, B: Board> Sdhci<W, C, B> {
     /// The bus address of the descriptor table.
@@ -38,8 +38,8 @@ impl<W: Words, C: Clock, B: Board> Sdhci<W, C, B> {
 
     /// Waits until the DMA engine has written all of `buf`, or stops it.
     pub(super) fn finish_dma(&self, index: u8, buf: &mut [u8]) -> Result<(), HostError> {
-        // A second of patience, and the time that 1 MB/s takes: slower than any mode.
-        let limit_us = DATA_LIMIT_US + buf.len() as u64;
+        // A second of patience, and twice what the bytes take on the lines.
+        let limit_us = DATA_LIMIT_US + 2 * self.transfer_us(buf.len());
         let result = self.wait_event(interrupt::TRANSFER_COMPLETE, limit_us, index);
         if result.is_err() {
             self.stop_dma()?;
@@ -48,6 +48,17 @@ impl<W: Words, C: Clock, B: Board> Sdhci<W, C, B> {
         self.board
             .clean_and_invalidate(buf.as_ptr().addr(), buf.len());
         result
+    }
+
+    /// What `len_bytes` take on the lines without pauses.
+    fn transfer_us(&self, len_bytes: usize) -> u64 {
+        let n_lines = if self.host_control & host_power::FOUR_LINES != 0 {
+            4
+        } else {
+            1
+        };
+        let bits_per_s = u64::from(self.card_hz.max(IDENTIFICATION_HZ)) * n_lines;
+        8 * len_bytes as u64 * 1_000_000 / bits_per_s
     }
 
     /// Nothing is written to memory after this.

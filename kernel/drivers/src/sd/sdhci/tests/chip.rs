@@ -44,6 +44,9 @@ pub(super) struct Chip<'m> {
     pub(super) n_lost: Cell<usize>,
     /// Bytes that the engine has written.
     pub(super) n_by_engine: Cell<usize>,
+    /// The longest time between two commands.
+    pub(super) longest_pause_us: Cell<u64>,
+    last_command_us: Cell<u64>,
     status: Cell<u32>,
     registers: RefCell<HashMap<Word, u32>>,
     port: RefCell<VecDeque<u32>>,
@@ -72,6 +75,8 @@ impl<'m> Chip<'m> {
             fastest_data_hz: Cell::new(0),
             n_lost: Cell::new(0),
             n_by_engine: Cell::new(0),
+            longest_pause_us: Cell::new(0),
+            last_command_us: Cell::new(0),
             status: Cell::new(0),
             registers: RefCell::default(),
             port: RefCell::default(),
@@ -139,6 +144,10 @@ impl<'m> Chip<'m> {
 
     /// The card's answer to what was written into argument and command.
     fn command(&self, word: u32) {
+        let now_us = self.time_us.get();
+        let pause_us = now_us - self.last_command_us.replace(now_us);
+        let longest_us = self.longest_pause_us.get().max(pause_us);
+        self.longest_pause_us.set(longest_us);
         let is_powered = self.register(Word::HostPower) & host_power::POWER_3V3 != 0;
         let Some(hz) = self.card_hz().filter(|_| is_powered) else {
             return;

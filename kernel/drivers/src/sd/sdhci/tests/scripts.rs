@@ -5,7 +5,7 @@ use super::chip::card::{Effect, Fault, byte};
 use super::chip::rig::{Host, lines, memory, start};
 use crate::sd::adma::DmaMap;
 use crate::sd::card::{CardError, Counters, Modes, SdCard};
-use crate::sd::host::Transfer;
+use crate::sd::host::{Notice, Transfer};
 
 use Effect::{Adma, AutoStop, Crc, Ecc, Forgets, LateEnd, NoData, NoEnd, Refused, Silent};
 
@@ -206,5 +206,38 @@ fn faults_on_the_way_to_a_mode() {
 fn faults_of_a_read() {
     for script in reads() {
         run(&script, DmaMap::Alias);
+    }
+}
+
+/// Whatever the mode, no attempt is silent for two seconds; who waits for longer is told.
+#[test]
+#[cfg_attr(miri, ignore = "the engine writes what is lent to the driver")]
+fn no_attempt_is_silent_for_two_seconds() {
+    for four_lines in [true, false] {
+        for high_speed in [true, false] {
+            let memory = memory(1);
+            let chip = Chip::new(&memory, DmaMap::Identity);
+            let dma = true;
+            let modes = Modes {
+                high_speed,
+                four_lines,
+                dma,
+            };
+            let mut card = start(&chip, modes, &[chip.map]).unwrap();
+            let n_lines = if four_lines { 4 } else { 1 };
+            let mhz = if high_speed { 50 } else { 25 };
+            assert_eq!(mode(&card), (n_lines, mhz, Transfer::Adma2));
+            let buf = lines(4 << 20);
+            memory.map(buf, 0x0200_0000);
+            chip.card.borrow_mut().faults = vec![fault("18", 0, 3, NoEnd)];
+            chip.longest_pause_us.set(0);
+            card.read_blocks(FIRST as u64, buf).unwrap();
+            assert!(is_right(buf));
+            let pause_us = chip.longest_pause_us.get();
+            assert!((1_000_000..2_000_000).contains(&pause_us), "{pause_us} us");
+            let block = FIRST as u64;
+            let told = [Notice::Slow { block }, Notice::WithoutDma];
+            assert_eq!(chip.told.take(), told);
+        }
     }
 }

@@ -38,7 +38,7 @@ impl Chip<'_> {
             bytes[cut - 64..].fill(0xEC);
         }
         let moved = if word & mode_command::DMA != 0 {
-            self.run_engine(&bytes[..cut])
+            self.run_engine(&bytes[..cut], cut < bytes.len())
         } else {
             self.block_words.set(block_bytes / 4);
             let words = bytes[..cut / block_bytes * block_bytes].chunks_exact(4);
@@ -84,8 +84,9 @@ impl Chip<'_> {
         word
     }
 
-    /// Walks the table; nothing if that leads astray, or if the table's end is not the data's.
-    fn run_engine(&self, mut bytes: &[u8]) -> Option<()> {
+    /// Walks the table; nothing if that leads astray, or if the table's end is not the data's. Data that the
+    /// card has cut off end the walk anywhere.
+    fn run_engine(&self, mut bytes: &[u8], is_cut: bool) -> Option<()> {
         let mut descriptor = self.phys_of_bus(self.register(Word::AdmaAddr))?;
         loop {
             let head = self.memory.read_word(descriptor)?;
@@ -101,8 +102,8 @@ impl Chip<'_> {
             self.memory.write(self.phys_of_bus(address)?, piece)?;
             self.n_by_engine.set(self.n_by_engine.get() + piece.len());
             if rest.is_empty() {
-                // Data that the card did not send end the walk without the table's end.
-                return (head & END != 0 || piece.len() < length).then_some(());
+                let is_end = head & END != 0 && piece.len() == length;
+                return (is_end || is_cut).then_some(());
             }
             if head & END != 0 {
                 return None;
