@@ -75,7 +75,7 @@ fn assert_has_the_log(text: &str) {
         "entry      EL2, counter 62500000 Hz",
         "emulated   true",
         "RAM        0x0-0x3bffffff, 0x40000000-0x7fffffff",
-        "tree       none",
+        "tree       at 0x100: no device tree: none can be there",
         // the probe of a register that QEMU does not have comes back
         "chip       -",
         "EMMC2 caps 0x052134b4",
@@ -124,6 +124,7 @@ fn a_device_tree_is_read() {
         .arg("-dtb")
         .arg(path);
     let text = start_of(&machine);
+    assert!(text.contains("tree       at 0x8000000, "), "{text}");
     assert!(text.contains("tree RAM   0x0-0x3bffffff"), "{text}");
     assert!(
         text.contains("reserved   0x0-0xfff, 0x39000000-0x39ffffff"),
@@ -134,6 +135,54 @@ fn a_device_tree_is_read() {
         text.contains("RAM        0x0-0x3bffffff, 0x40000000-0x7fffffff"),
         "{text}"
     );
+}
+
+#[test]
+fn a_device_tree_that_cannot_be_read_is_said() {
+    let tree = smallest_tree();
+    let mut impossible = tree.clone();
+    impossible[4..8].copy_from_slice(&0xFFFF_FFFF_u32.to_be_bytes());
+    let mut cut_off = tree.clone();
+    cut_off.truncate(120);
+    cut_off[4..8].copy_from_slice(&120_u32.to_be_bytes());
+    for (name, bytes, what) in [
+        (
+            "junk",
+            vec![0xA5; 64],
+            "no device tree: it starts with 0xa5a5a5a5",
+        ),
+        (
+            "impossible",
+            impossible,
+            "device tree ignored: impossible sizes",
+        ),
+        ("cut-off", cut_off, "device tree ignored: cut off at byte"),
+    ] {
+        let path = scratch(&format!("{name}.dtb"));
+        std::fs::write(&path, bytes).unwrap();
+        // mov x0, #0x8000000; mov x1, #0x200000; br x1
+        let stub = scratch(&format!("{name}.img"));
+        let jump = [0xD2A1_0000_u32, 0xD2A0_0401, 0xD61F_0020];
+        let words: Vec<u8> = jump.iter().flat_map(|word| word.to_le_bytes()).collect();
+        std::fs::write(&stub, words).unwrap();
+        let image = kernel().image_path.display();
+        let machine = Machine::new(&stub)
+            .arg("-device")
+            .arg(format!("loader,file={image},addr=0x200000,force-raw=on"))
+            .arg("-device")
+            .arg(format!(
+                "loader,file={},addr=0x8000000,force-raw=on",
+                path.display()
+            ));
+        let text = start_of(&machine);
+        assert_eq!(text.matches(what).count(), 1, "no {what:?} in:\n{text}");
+        assert!(
+            text.contains("(at 0x8000000); RAM as the mailbox"),
+            "{text}"
+        );
+    }
+    let text = start_of(&Machine::new(&kernel().image_path));
+    assert!(!text.contains("device tree"), "{text}");
 }
 
 /// A tree with two reserved pieces and a root that QEMU can add its memory node to.

@@ -10,7 +10,7 @@ use machine::Machine;
 /// Talks to the console until somebody asks for a restart.
 pub fn run(platform: Platform) -> ! {
     let mut card = platform.card;
-    let tree = platform.info.tree.as_ref();
+    let tree = platform.info.tree.nodes.as_ref().ok();
     let bus_base = tree.and_then(|tree| tree.emmc2_dma_base);
     card.set_ways(Modes::of_command_line(&platform.command_line), bus_base);
     let machine = Machine::new(

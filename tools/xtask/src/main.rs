@@ -23,7 +23,7 @@ enum Command {
     Setup,
     /// Write an SD-card image: firmware, settings, models.
     Image(image::Options),
-    /// Write the files for a Raspberry Pi OS card: kernel8.img, config.txt, pilm.txt, checksums.
+    /// Write the files for a Raspberry Pi OS card: pilm8.img, pilm-config.txt, pilm.txt, checksums.
     Dist,
     /// Print the manifest of a released image, as Raspberry Pi Imager reads it.
     Manifest(release_manifest::Options),
