@@ -42,6 +42,9 @@ pub fn run<B: Board>(board: &B, ram: &mut [Line]) -> Exit {
             say!(screen, "the serial line cannot run at {baud} baud");
         }
     }
+    if settings.log {
+        screen.put(&board.details());
+    }
     let quiet = settings.quiet;
     let mut console = Console {
         board,

@@ -16,7 +16,7 @@ pub fn run(platform: Platform) -> ! {
     let machine = Machine::new(
         platform.cores,
         card,
-        &platform.info,
+        platform.info,
         platform.command_line,
         platform.entropy,
     );

@@ -2,6 +2,7 @@
 
 mod bench_board;
 mod kernels;
+mod log;
 mod perplexity;
 mod refusals;
 mod speculation;

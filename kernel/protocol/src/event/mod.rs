@@ -56,6 +56,8 @@ pub enum Event<'a> {
     Models(Models),
     /// What runs here.
     Info(Box<Info>),
+    /// The details of the start-up.
+    Log(Log),
     /// A setting has changed.
     Settings(Changed),
     /// A measurement of prefill or decode.
@@ -191,6 +193,13 @@ pub struct Info {
     pub settings: Settings,
     /// The longest lines.
     pub limits: Limits,
+}
+
+/// The details of the start-up.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Log {
+    /// As a person reads them; none where the machine keeps none.
+    pub lines: Vec<String>,
 }
 
 /// The longest lines that are taken.

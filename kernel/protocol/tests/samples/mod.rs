@@ -3,7 +3,7 @@
 use protocol::Event;
 use protocol::event::{
     Action, Bench, Changed, Check, CheckKind, Counts, Done, Error, ErrorCode, Finish, Generated,
-    Info, Kernels, Limits, Loaded, Logits, Membw, ModelEntry, Models, Phase, Ppl, Progress,
+    Info, Kernels, Limits, Loaded, Log, Logits, Membw, ModelEntry, Models, Phase, Ppl, Progress,
     Samples, Text, Timing, Token, Tokens, Usage,
 };
 use protocol::facts::{BoardFacts, Conditions, Health, LoadTiming, ModelFacts, Stack};
@@ -69,6 +69,9 @@ pub fn events() -> Vec<Event<'static>> {
             }],
         }),
         Event::Info(Box::new(info())),
+        Event::Log(Log {
+            lines: vec!["a".into()],
+        }),
         Event::Settings(Changed::new(Setting::Temperature, &Settings::default())),
         Event::Bench(Box::new(Bench {
             phase: Phase::Decode,
