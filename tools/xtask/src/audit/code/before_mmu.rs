@@ -45,6 +45,7 @@ pub fn reached(text: &Text, start: &Start) -> Result<BTreeSet<u64>> {
         visited: BTreeSet::new(),
         returns: BTreeSet::new(),
         callers: BTreeMap::new(),
+        called_at: BTreeMap::new(),
         computed: BTreeSet::new(),
     };
     for entry in start.entries {
@@ -53,7 +54,7 @@ pub fn reached(text: &Text, start: &Start) -> Result<BTreeSet<u64>> {
     while let Some(place) = walk.pending.pop() {
         if walk.visited.insert(place) {
             let step = walk.step(place);
-            step.with_context(|| format!("before the MMU is on: {}", text.at(place.addr)))?;
+            step.with_context(|| format!("before the MMU is on: {}", walk.way_to(place)))?;
         }
     }
     for (from, to) in start.computed {
@@ -94,6 +95,8 @@ struct Walk<'t> {
     returns: BTreeSet<u64>,
     /// For each function, where its callers go on.
     callers: BTreeMap<u64, BTreeSet<Place>>,
+    /// For each function, the call that was seen first.
+    called_at: BTreeMap<u64, Place>,
     /// The rows of `Start::computed` that were needed.
     computed: BTreeSet<&'static str>,
 }
@@ -103,6 +106,19 @@ impl Walk<'_> {
         let addr = function;
         self.targets.insert(addr);
         self.pending.push(Place { addr, function });
+    }
+
+    /// The place and the calls that lead to it.
+    fn way_to(&self, mut place: Place) -> String {
+        let mut way = self.text.at(place.addr);
+        let mut seen = BTreeSet::new();
+        while let Some(&call) = self.called_at.get(&place.function)
+            && seen.insert(place.function)
+        {
+            way += &format!(", called by {}", self.text.at(call.addr));
+            place = call;
+        }
+        way
     }
 
     fn step(&mut self, place: Place) -> Result<()> {
@@ -131,6 +147,7 @@ impl Walk<'_> {
             },
             Flow::Call(to) => {
                 self.enter(to);
+                self.called_at.entry(to).or_insert(place);
                 let after = Place {
                     addr: next,
                     function,

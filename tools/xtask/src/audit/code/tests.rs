@@ -256,6 +256,9 @@ fn a_way_that_cannot_be_told_is_an_error() {
         let error = walked(words).unwrap_err();
         assert!(error.contains(why), "{error}");
     }
+    let error = walked(&[bl(2), PARK, bl(1), BR_X8]).unwrap_err();
+    let way = "entry+0xc (0x8000c), called by entry+0x8 (0x80008), called by entry+0x0 (0x80000):";
+    assert!(error.contains(way), "{error}");
     let text = Text::read(&elf(&[NOP, 0], &[(0, "$x"), (0, "entry"), (1, "$d")])).unwrap();
     let start = Start {
         entries: &["entry"],
