@@ -329,12 +329,7 @@ mod tests {
             let mut bytes = Vec::from(b"\x1b[200~");
             bytes.extend_from_slice(cut.as_bytes());
             bytes.extend_from_slice(b"\x03b\r");
-            let expected = [
-                Key::Char('a'),
-                Key::Interrupt,
-                Key::Char('b'),
-                Key::Enter,
-            ];
+            let expected = [Key::Char('a'), Key::Interrupt, Key::Char('b'), Key::Enter];
             assert_eq!(keys(&bytes), expected, "{cut:?}");
         }
     }
