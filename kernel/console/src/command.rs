@@ -4,7 +4,7 @@ use alloc::format;
 use alloc::string::{String, ToString};
 use protocol::Op;
 use protocol::request::{
-    Bench, Complete, Info, Kernels, Load, Logits, Membw, Models, Ppl, Reboot, Reset, Sampling,
+    Bench, Complete, Info, Kernels, Load, Logits, Membw, Models, Ppl, Reboot, Reset, Sampling, Sd,
     Selftest, Set,
 };
 use protocol::scalar::Scalar;
@@ -98,6 +98,11 @@ const COMMANDS: &[(&str, &str, Meaning)] = &[
     ("/membw", "measures memory bandwidth", |_| {
         ask(Op::Membw(Membw::default()))
     }),
+    (
+        "/sd",
+        "what card and controller say, and their speed",
+        |_| ask(Op::Sd(Sd {})),
+    ),
     ("/bench [RUNS]", "measures prefill and decode", |runs| {
         let bench = Bench {
             runs: number(runs)?,

@@ -1,9 +1,11 @@
 //! Whole sessions on the host: tiny models, a scripted person or program.
 
 mod bench_board;
+mod fake_slot;
 mod kernels;
 mod perplexity;
 mod refusals;
+mod sd;
 mod speculation;
 
 use bench_board::{Board, Step};
