@@ -45,7 +45,7 @@ const BARRIER_LIMIT: &str = "board.barrier=";
 const BARRIER_LIMIT_S: [u64; 2] = [10, 60];
 
 /// Option of the kernel command line: prints what a report about a board should contain.
-const HARDWARE_LOG: &str = "board.log";
+pub const HARDWARE_LOG: &str = "board.log";
 
 fn kernel_main(boot: &BootInfo) -> ! {
     // Before the first access that may hang. Not in QEMU, where arming is a reset.
@@ -179,7 +179,8 @@ fn read_command_line(line: &mut [u8]) -> &[u8] {
     &line[..len]
 }
 
-fn has_option(line: &str, option: &str) -> bool {
+/// Whether `option` is a word of the command line `line`.
+pub fn has_option(line: &str, option: &str) -> bool {
     line.split_ascii_whitespace().any(|word| word == option)
 }
 

@@ -5,7 +5,7 @@ use alloc::string::{String, ToString};
 use protocol::Op;
 use protocol::request::{
     Bench, Complete, Info, Kernels, Load, Log, Logits, Membw, Models, Ppl, Reboot, Reset, Sampling,
-    Selftest, Set,
+    Sd, Selftest, Set,
 };
 use protocol::scalar::Scalar;
 
@@ -103,6 +103,11 @@ const COMMANDS: &[(&str, &str, Meaning)] = &[
     ("/membw", "measures memory bandwidth", |_| {
         ask(Op::Membw(Membw::default()))
     }),
+    (
+        "/sd",
+        "what card and controller say, and their speed",
+        |_| ask(Op::Sd(Sd {})),
+    ),
     ("/bench [RUNS]", "measures prefill and decode", |runs| {
         let bench = Bench {
             runs: number(runs)?,

@@ -4,6 +4,7 @@ use crate::command::{self, Action};
 use crate::info::{BoardLine, show_info};
 use crate::records::{Status, bench_row, check_row, kernels_row, matrix_line, membw_row};
 use crate::screen::{Screen, Size, counted, say};
+use crate::sd::{SdReport, sd_read_row};
 use alloc::string::String;
 use core::fmt::Write;
 use protocol::event::{Done, Error, ErrorCode, Event, Finish, Models, Ppl, Progress};
@@ -219,6 +220,8 @@ impl<'b> Person<'b> {
             Event::Membw(membw) if membw.samples.runs > 0 => {
                 say!(self.screen, "{}", membw_row(membw));
             }
+            Event::Sd(sd) => say!(self.screen, "{}", SdReport(sd)),
+            Event::SdRead(read) => say!(self.screen, "{}", sd_read_row(read)),
             Event::Kernels(kernels) => {
                 // Two types may have matrices of one name.
                 let matrix = matrix_line(kernels);

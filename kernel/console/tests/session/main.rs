@@ -2,10 +2,12 @@
 
 mod bench_board;
 mod checksums;
+mod fake_slot;
 mod kernels;
 mod log;
 mod perplexity;
 mod refusals;
+mod sd;
 mod speculation;
 
 use bench_board::{Board, Step};

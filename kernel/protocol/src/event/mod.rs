@@ -6,6 +6,7 @@ mod done;
 mod error;
 mod logits;
 mod record;
+mod sd;
 
 use crate::facts::{BoardFacts, Health, LoadTiming, ModelFacts};
 use crate::id::Id;
@@ -22,6 +23,7 @@ pub use done::{Done, Finish, Generated, Timing, Usage};
 pub use error::{Error, ErrorCode};
 pub use logits::{Logits, Top, TopEntry};
 pub use record::{Action, Bench, Check, CheckKind, Kernels, Membw, Phase, Ppl, Samples};
+pub use sd::{BaseClock, Sd, SdCard, SdErrors, SdRead, SdTransfer, SdWords};
 
 /// An event as a line carries it.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
@@ -73,6 +75,10 @@ pub enum Event<'a> {
     Ppl(Ppl),
     /// A measurement of the memory.
     Membw(Membw),
+    /// The card slot.
+    Sd(Box<Sd>),
+    /// A measurement of the card.
+    SdRead(Box<SdRead>),
     /// One check of the selftest.
     Selftest(Check),
     /// The text of a perplexity run is ready. People read it; no line carries it.

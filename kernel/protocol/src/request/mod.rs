@@ -136,6 +136,8 @@ ops! {
         "Perplexity on a text file of the card.";
     Membw      "membw"      (Membw) "`membw` …"
         "Measures memory bandwidth.";
+    Sd         "sd"         (Sd) "`sd`, `sdread` …"
+        "What controller and card say, and how fast the card is read.";
     Selftest   "selftest"   (Selftest) "`selftest` …"
         "Compares every kernel with its reference.";
     Reboot     "reboot"     (Reboot) ""

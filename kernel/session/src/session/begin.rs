@@ -12,6 +12,7 @@ use lab::bench::ModelBench;
 use lab::kernels::KernelBench;
 use lab::membw::MemoryBench;
 use lab::perplexity::TextBench;
+use lab::sd::SdBench;
 use lab::selftest::Selftest;
 use lab::{Experiment, Machine, Report};
 use llm::tokenizer::TokenId;
@@ -144,6 +145,7 @@ impl<'m, M: Machine> Session<'_, 'm, M> {
                 return experiment(text);
             }
             Op::Membw(membw) => return experiment(MemoryBench::new(&membw, &self.lab())?),
+            Op::Sd(_) => return experiment(SdBench::new(&mut self.lab())?),
             Op::Selftest(_) => {
                 self.model.iter_mut().for_each(ActiveModel::forget);
                 return experiment(Selftest::default());
