@@ -4,6 +4,7 @@ use alloc::string::String;
 use core::fmt::Write;
 use core::sync::atomic::{AtomicBool, Ordering};
 
+use boot::device_tree::Error;
 use boot::start::BootInfo;
 use drivers::machine;
 use drivers::property::ClockId;
@@ -44,7 +45,7 @@ const BARRIER_LIMIT: &str = "board.barrier=";
 const BARRIER_LIMIT_S: [u64; 2] = [10, 60];
 
 /// Option of the kernel command line: prints what a report about a board should contain.
-const HARDWARE_LOG: &str = "board.log";
+pub const HARDWARE_LOG: &str = "board.log";
 
 fn kernel_main(boot: &BootInfo) -> ! {
     // Before the first access that may hang. Not in QEMU, where arming is a reset.
@@ -55,12 +56,17 @@ fn kernel_main(boot: &BootInfo) -> ! {
     let mut log = Serial;
     note_hand_over(&mut log, boot);
 
-    let mut info = BoardInfo::ask(boot);
     let tree = memory::read_device_tree(boot.device_tree_addr);
+    let mut info = BoardInfo::ask(boot, tree);
+    note_device_tree(&mut log, &info);
     let low = board::mailbox().lock().arm_memory().ok();
-    let survey = memory::survey(tree.ok(), low, info.revision, info.emulated);
+    let survey = memory::survey(
+        info.tree.nodes.as_ref().ok(),
+        low,
+        info.revision,
+        info.emulated,
+    );
     info.ram = survey.ram;
-    info.tree = survey.tree.clone();
     let mut line = [0; COMMAND_LINE_BYTES];
     let line = read_command_line(&mut line);
     let is_highest = has_option(
@@ -128,6 +134,21 @@ fn note_hand_over(log: &mut Serial, boot: &BootInfo) {
     }
 }
 
+/// Says once that there is no device tree that can be read. QEMU hands one over only when it is asked to.
+fn note_device_tree(log: &mut Serial, info: &BoardInfo) {
+    match info.tree.nodes {
+        Err(Error::BadAddress) if info.emulated => {}
+        Err(error) => {
+            let _ = writeln!(
+                log,
+                "{error} (at {:#x}); RAM as the mailbox knows it: put {DEVICE_TREE} on the card",
+                info.tree.addr
+            );
+        }
+        Ok(_) => {}
+    }
+}
+
 /// Says once that no interrupt arrives.
 fn note_interrupts(log: &mut Serial, arrive: bool) {
     if !arrive {
@@ -158,7 +179,8 @@ fn read_command_line(line: &mut [u8]) -> &[u8] {
     &line[..len]
 }
 
-fn has_option(line: &str, option: &str) -> bool {
+/// Whether `option` is a word of the command line `line`.
+pub fn has_option(line: &str, option: &str) -> bool {
     line.split_ascii_whitespace().any(|word| word == option)
 }
 
