@@ -1,6 +1,7 @@
 //! What the program says of wrong words, and of the right ones.
 
 use std::fs;
+use std::path::Path;
 
 use ops::GgmlType;
 use pilm::quantize::TYPES;
@@ -141,7 +142,8 @@ fn synth_makes_every_type_and_lists_them() {
 /// Every option stands in the subcommand's lines of the README, or in the sentence below them.
 #[test]
 fn the_readme_names_every_option() {
-    let readme = include_str!("../../README.md");
+    let root = Path::new(env!("CARGO_MANIFEST_DIR")).join("../..");
+    let readme = fs::read_to_string(root.join("tools/pilm/README.md")).unwrap();
     let (lines, below) = readme
         .split_once("```\n")
         .unwrap()
