@@ -16,6 +16,7 @@ use drivers::mailbox::{self, Mailbox};
 use drivers::mmio::Mmio;
 use drivers::pl011::{self, Divisors, Pl011};
 use drivers::rng200::{self, Rng200};
+use drivers::sd::registers::Word;
 use drivers::watchdog::Watchdog;
 use spin::{Mutex, Once};
 
@@ -34,9 +35,6 @@ const LEGACY_SDHCI_ADDR: usize = 0xFE30_0000;
 const EMMC2_ADDR: usize = 0xFE34_0000;
 const GICD_ADDR: usize = 0xFF84_1000;
 const GICC_ADDR: usize = 0xFF84_2000;
-
-/// Offset of an SDHCI's capability word.
-const SDHCI_CAPABILITIES: usize = 0x40;
 
 /// Baud rate until `pilm.txt` or the command line says otherwise.
 pub const DEFAULT_BAUD: u32 = 115_200;
@@ -155,8 +153,14 @@ pub fn random_bits() -> Option<u64> {
 
 /// Capabilities of EMMC2, for telling board and emulator apart.
 pub fn emmc2_capabilities() -> Option<u32> {
-    // SAFETY: reading the capability word has no effect.
-    unsafe { boot::vectors::probe32(EMMC2_ADDR + SDHCI_CAPABILITIES, note_bus_error) }
+    emmc2_word(Word::Capabilities)
+}
+
+/// A word of EMMC2 that may be read at any time; nothing where there is no EMMC2.
+pub fn emmc2_word(word: Word) -> Option<u32> {
+    assert!(word != Word::Data, "a read takes data out of the port");
+    // SAFETY: reading any other word has no effect.
+    unsafe { boot::vectors::probe32(EMMC2_ADDR + word as usize, note_bus_error) }
 }
 
 /// Revision of the chip: its low byte is the stepping. QEMU does not have the register.
