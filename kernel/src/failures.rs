@@ -11,7 +11,7 @@
 use boot::layout::N_CORES;
 
 /// The option; a command line may have it several times.
-pub const OPTION: &str = "board.fail=";
+const OPTION: &str = "board.fail=";
 
 /// What is made to fail.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

@@ -11,12 +11,10 @@
 
 use drivers::sd::Modes;
 
-use crate::failures::{self, Failure};
+use crate::failures::Failure;
 
-const LOG: &str = "board.log";
-const HIGHEST_MEMORY_FIRST: &str = "board.memory=above";
-const FAR_PREFETCH: &str = "board.prefetch=far";
-const BARRIER_LIMIT: &str = "board.barrier=";
+/// What all these words begin with.
+const PREFIX: &str = "board.";
 
 /// What the words ask for, but for the card's modes and the failures.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -53,14 +51,12 @@ impl Options {
 pub enum Mistake<'l> {
     /// No such option.
     #[error(
-        "{0}: unknown; there are {LOG}, {HIGHEST_MEMORY_FIRST}, {FAR_PREFETCH}, {BARRIER_LIMIT}SECONDS, \
-         {sd}pio|25|1bit and {fail}panic|exception|interrupts|hang=N|core=N[,N]",
-        sd = Modes::OPTION,
-        fail = failures::OPTION
+        "{PREFIX}{0}: unknown; there are board.log, board.memory=above, board.prefetch=far, board.barrier=SECONDS, \
+         board.sd=pio|25|1bit and board.fail=panic|exception|interrupts|hang=N|core=N[,N]"
     )]
     Unknown(&'l str),
-    /// An option that takes one value, or none, has another.
-    #[error("{word}: must be {right}")]
+    /// An option that takes one value has another, or none.
+    #[error("{PREFIX}{word}: must be {PREFIX}{right}")]
     Value {
         /// The word.
         word: &'l str,
@@ -68,13 +64,13 @@ pub enum Mistake<'l> {
         right: &'static str,
     },
     /// A limit that is no number.
-    #[error("{0}: must be a whole number of seconds, 0 for no limit")]
+    #[error("{PREFIX}{0}: must be a whole number of seconds, 0 for no limit")]
     Seconds(&'l str),
     /// Modes of the card that are not there.
-    #[error("{0}: must be pio, 25 or 1bit, or several with commas between them")]
+    #[error("{PREFIX}{0}: must be pio, 25 or 1bit, or several with commas between them")]
     SdModes(&'l str),
     /// Nothing fails by that name.
-    #[error("{0}: must be panic, exception, interrupts, hang=N or core=N[,N]")]
+    #[error("{PREFIX}{0}: must be panic, exception, interrupts, hang=N or core=N[,N]")]
     Failure(&'l str),
 }
 
@@ -97,44 +93,40 @@ enum Word {
 
 fn words(line: &str) -> impl Iterator<Item = Result<Word, Mistake<'_>>> {
     let words = line.split_ascii_whitespace();
-    words.filter(|word| word.starts_with("board.")).map(parse)
+    let words = words.filter_map(|word| word.strip_prefix(PREFIX));
+    words.map(parse)
 }
 
+/// Reads what stands behind [`PREFIX`].
 fn parse(word: &str) -> Result<Word, Mistake<'_>> {
-    match word {
-        LOG => return Ok(Word::Log),
-        HIGHEST_MEMORY_FIRST => return Ok(Word::HighestMemoryFirst),
-        FAR_PREFETCH => return Ok(Word::FarPrefetch),
-        _ => {}
+    let only = |right, is_right| match is_right {
+        true => Ok(()),
+        false => Err(Mistake::Value { word, right }),
+    };
+    let (name, value) = match word.split_once('=') {
+        Some((name, value)) => (name, Some(value)),
+        None => (word, None),
+    };
+    match name {
+        "log" => only("log", value.is_none()).map(|()| Word::Log),
+        "memory" => only("memory=above", value == Some("above")).map(|()| Word::HighestMemoryFirst),
+        "prefetch" => only("prefetch=far", value == Some("far")).map(|()| Word::FarPrefetch),
+        "barrier" => {
+            let limit_s = value.and_then(|value| value.parse().ok());
+            limit_s
+                .map(Word::BarrierLimit)
+                .ok_or(Mistake::Seconds(word))
+        }
+        "sd" => {
+            let is_right = value.is_some_and(|list| list.split(',').all(Modes::is_mode));
+            is_right.then_some(Word::Sd).ok_or(Mistake::SdModes(word))
+        }
+        "fail" => {
+            let failure = value.and_then(Failure::parse);
+            failure.map(|_| Word::Fail).ok_or(Mistake::Failure(word))
+        }
+        _ => Err(Mistake::Unknown(word)),
     }
-    let name = name(word);
-    // without a value, none of the lists below has an entry
-    let value = word.get(name.len() + 1..).unwrap_or_default();
-    let is = |option| name == self::name(option);
-    if is(BARRIER_LIMIT) {
-        let limit_s = value.parse().map(Word::BarrierLimit);
-        limit_s.map_err(|_| Mistake::Seconds(word))
-    } else if is(Modes::OPTION) {
-        let is_right = value.split(',').all(Modes::is_mode);
-        is_right.then_some(Word::Sd).ok_or(Mistake::SdModes(word))
-    } else if is(failures::OPTION) {
-        let failure = Failure::parse(value);
-        failure.map(|_| Word::Fail).ok_or(Mistake::Failure(word))
-    } else {
-        let of_one_value = [LOG, HIGHEST_MEMORY_FIRST, FAR_PREFETCH];
-        let right = of_one_value.into_iter().find(|&option| is(option));
-        Err(
-            right.map_or(Mistake::Unknown(word), |right| Mistake::Value {
-                word,
-                right,
-            }),
-        )
-    }
-}
-
-/// What stands before a value.
-fn name(word: &str) -> &str {
-    word.split_once('=').map_or(word, |(name, _)| name)
 }
 
 #[cfg(test)]
@@ -217,24 +209,23 @@ mod tests {
     }
 
     #[test]
-    fn every_word_is_named_where_one_is_unknown() {
+    fn every_word_is_named_where_one_is_unknown_and_in_the_docs() {
+        let root = std::path::Path::new(env!("CARGO_MANIFEST_DIR"));
+        let docs = std::fs::read_to_string(root.parent().unwrap().join("docs/board.md")).unwrap();
         let known = Mistake::Unknown("").to_string();
-        for option in [
-            LOG,
-            HIGHEST_MEMORY_FIRST,
-            FAR_PREFETCH,
-            BARRIER_LIMIT,
-            Modes::OPTION,
-            failures::OPTION,
+        for word in [
+            "board.log",
+            "board.memory=above",
+            "board.prefetch=far",
+            "board.barrier=SECONDS",
+            "board.sd=",
+            "board.fail=",
         ] {
-            assert!(known.contains(option), "{option}");
-            assert!(
-                !matches!(parse(option), Err(Mistake::Unknown(_))),
-                "{option}"
-            );
-        }
-        for value in ["panic", "exception", "interrupts", "hang=2", "core=1,3"] {
-            assert_eq!(said(&format!("board.fail={value}")), [""; 0]);
+            assert!(known.contains(word), "{word}");
+            assert!(docs.contains(&format!("| `{word}")), "{word}");
+            // what is named is read
+            let name = word[PREFIX.len()..].split('=').next().unwrap();
+            assert!(!matches!(parse(name), Err(Mistake::Unknown(_))), "{word}");
         }
     }
 }

@@ -1,5 +1,8 @@
 //! What may be used of card and controller.
 
+/// Option of the kernel command line, with a list of what to do without.
+const OPTION: &str = "board.sd=";
+
 /// What may be used of card and controller: ways around a board or a card that cannot do all of it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Modes {
@@ -22,13 +25,10 @@ impl Default for Modes {
 }
 
 impl Modes {
-    /// Option of the kernel command line, with a list of what to do without.
-    pub const OPTION: &str = "board.sd=";
-
     /// All but what `board.sd=` leaves out: `pio`, `25` (MHz) and `1bit`, with commas between them.
     pub fn of_command_line(line: &str) -> Self {
         let lists = line.split_ascii_whitespace();
-        let lists = lists.filter_map(|word| word.strip_prefix(Self::OPTION));
+        let lists = lists.filter_map(|word| word.strip_prefix(OPTION));
         let words = lists.flat_map(|list| list.split(','));
         words.fold(Self::default(), |modes, word| {
             modes.without(word).unwrap_or(modes)
@@ -40,15 +40,14 @@ impl Modes {
         Self::default().without(word).is_some()
     }
 
-    fn without(self, word: &str) -> Option<Self> {
-        let mut modes = self;
+    fn without(mut self, word: &str) -> Option<Self> {
         match word {
-            "pio" => modes.dma = false,
-            "25" => modes.high_speed = false,
-            "1bit" => modes.four_lines = false,
+            "pio" => self.dma = false,
+            "25" => self.high_speed = false,
+            "1bit" => self.four_lines = false,
             _ => return None,
         }
-        Some(modes)
+        Some(self)
     }
 }
 
