@@ -179,6 +179,11 @@ impl KeyDecoder {
                 })
             }
             '\t' if !self.pasting => Some(Key::Tab),
+            '\x03' => {
+                // The end of pasted text may have been lost: nothing would enter a line any more.
+                self.pasting = false;
+                Some(Key::Interrupt)
+            }
             '\0'..' ' | '\x7F' if c != '\t' => control(c),
             c => Some(Key::Char(c)),
         }
@@ -238,7 +243,6 @@ fn control(c: char) -> Option<Key> {
     Some(match c {
         '\x01' => Key::Home,
         '\x02' => Key::Left,
-        '\x03' => Key::Interrupt,
         '\x04' => Key::EndOrDelete,
         '\x05' => Key::End,
         '\x06' => Key::Right,
@@ -316,6 +320,14 @@ mod tests {
                 Key::Char('c'),
                 Key::Enter
             ]
+        );
+    }
+
+    #[test]
+    fn ctrl_c_ends_pasted_text_whose_end_is_lost() {
+        assert_eq!(
+            keys(b"\x1b[200~a\x03\r"),
+            [Key::Char('a'), Key::Interrupt, Key::Enter]
         );
     }
 
