@@ -5,7 +5,7 @@ use ops::crc32c::Crc32c;
 use tests::card::{Card, MODEL};
 use xtask::card::CardFile;
 
-const NOTHING_IN: &str = "";
+const NOTHING_IN: &str = "no card answers in the SD slot: insert one and try again";
 
 /// What is said of a card when its models are asked for, to a person and to a program. The model before stays.
 pub fn fault(card: &Card, line: &str) {

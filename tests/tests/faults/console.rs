@@ -1,6 +1,7 @@
 //! Bytes of a person's line, and of no person's.
 
-use crate::board::with_board;
+use crate::board::{card_with, with_board};
+use xtask::card::CardFile;
 
 /// What is shown after `bytes` and the return key.
 fn line(bytes: &[u8], expected: &[&str]) {
@@ -53,9 +54,12 @@ fn a_character_longer_than_need_be() {
 #[test]
 fn a_line_longer_than_it_may_be() {
     with_board(|board| {
-        let said = board.types(&[&[b'a'; 4100][..], b"\r"].concat());
+        let said = board.types(&[&[b'a'; 32_770][..], b"\r"].concat());
+        // the line itself is shown whole
         let last = said.last().map(String::as_str);
-        assert_eq!(last, Some("?"));
+        let line = "the line has 2 bytes more than the 32768 that it may have; nothing was sent. The up key gives its \
+                    beginning back";
+        assert_eq!(last, Some(line));
     });
 }
 
@@ -122,10 +126,28 @@ fn a_value_that_a_setting_cannot_have() {
 
 #[test]
 fn a_model_that_is_not_on_the_card() {
-    line(
-        b"/load nothing",
-        &["no model file is called \"nothing\"; there are Tiny.Q8_0.gguf"],
-    );
+    let card = card_with(&[]);
+    with_board(|board| {
+        board.insert(&card);
+        let line = "no model file is called \"nothing\"; there are Tiny.Q8_0.gguf";
+        assert_eq!(board.types_line("/load nothing"), [line]);
+        board.refuses(
+            r#"{"id":1,"op":"load","name":"nothing"}"#,
+            1,
+            "no_such_model",
+            line,
+        );
+    });
+}
+
+#[test]
+fn a_part_of_two_names() {
+    let card = card_with(&[CardFile::bytes("Tiny.other.gguf", *b"GGUF")]);
+    with_board(|board| {
+        board.insert(&card);
+        let line = "\"tiny\" fits Tiny.Q8_0.gguf Tiny.other.gguf: say more of the name";
+        assert_eq!(board.types_line("/load tiny"), [line]);
+    });
 }
 
 #[test]
@@ -136,7 +158,7 @@ fn ctrl_c_on_half_a_line() {
 #[test]
 fn ctrl_c_in_half_a_request() {
     with_board(|board| {
-        board.types(b"{\"op\":\"set\",\"key\":\x03");
+        assert_eq!(board.types(b"{\"op\":\"set\",\"key\":\x03\r"), [""; 0]);
     });
 }
 

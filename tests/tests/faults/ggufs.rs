@@ -5,7 +5,7 @@ use llm::gguf::Gguf;
 use ops::GgmlType;
 use pilm::editable::Editable;
 use pilm::gguf_writer::Value;
-use pilm::synth::{self, Shape};
+use pilm::synth::Shape;
 use std::ops::Range;
 use xtask::card::CardFile;
 
@@ -94,8 +94,15 @@ fn an_empty_file() {
 fn a_file_cut_in_its_header() {
     let mut file = tiny();
     file.truncate(2000);
-    let array = "the file is truncated: it has 2000 bytes and needs 4811; copy the file again";
-    refused(file, array);
+    let tokens = "tokenizer.ggml.tokens";
+    // its types, its length, and at least a length for each token
+    let needed = place_of(tokens) + tokens.len() + 4 + 4 + 8 + 512 * 8;
+    refused(
+        file,
+        &format!(
+            "the file is truncated: it has 2000 bytes and needs {needed}; copy the file again"
+        ),
+    );
 }
 
 #[test]
@@ -408,7 +415,7 @@ fn a_tensor_larger_than_any_number() {
 fn rows_that_are_no_whole_blocks() {
     refused(
         patched(entry_of(ANY_TENSOR) + 4, &[65]),
-        "tensor blk.0.attn_q.weight has rows of 65, no multiple of Q8_0's 32; convert the model again",
+        "tensor blk.0.attn_q.weight has rows of 65 elements, Q8_0 needs multiples of 32; convert the model again",
     );
 }
 
@@ -423,11 +430,12 @@ fn a_type_that_ggml_does_not_have() {
     );
 }
 
+/// Whole numbers as wide as floats.
 #[test]
 fn a_type_that_is_not_here() {
     refused(
-        patched(entry_of(ANY_TENSOR) + TYPE, &[26]),
-        "tensor blk.0.attn_q.weight has type I32, which is not supported; quantise the model to one of F32, F16",
+        patched(entry_of("output_norm.weight") + 4 + 8, &[26]),
+        "tensor output_norm.weight has type I32, which is not supported; quantise the model to one of ?",
     );
 }
 
@@ -449,9 +457,13 @@ fn a_tensor_off_the_alignment() {
 
 #[test]
 fn a_tensor_behind_the_end_of_the_file() {
+    let (have, data) = (tiny().len(), data_of("token_embd.weight").start);
+    let needed = data + (1 << 40) + data_of(ANY_TENSOR).len();
     refused(
         patched(entry_of(ANY_TENSOR) + TYPE + 4, &(1u64 << 40).to_le_bytes()),
-        "the file is truncated",
+        &format!(
+            "the file is truncated: it has {have} bytes and needs {needed}; copy the file again"
+        ),
     );
 }
 
@@ -488,7 +500,7 @@ fn text_split_in_another_way() {
     let set = |model: &mut Editable| model.header.set("tokenizer.ggml.pre", Value::str("tekken"));
     damaged(
         edited(set),
-        "pre-tokenizer \"tekken\" is not supported; use a model with one of: ",
+        "pre-tokenizer \"tekken\" is not supported; use a model with one of: smollm, qwen2, llama-bpe, gpt-2, default",
     );
 }
 
@@ -528,20 +540,21 @@ fn an_empty_vocabulary() {
     );
 }
 
-/// Of a context that memory does not hold, which the model says it was trained for.
+/// The context that the file says the model was trained for.
 #[test]
 fn a_context_that_memory_does_not_hold() {
-    let shape = Shape {
-        max_seq_len: 1 << 27,
-        ..Shape::llama_tied()
-    };
-    let file = synth::bytes(&shape, GgmlType::Q8_0);
+    let file = with_key("context_length", Value::u32(1 << 27));
     let card = card_with(&[CardFile::bytes("Bad.gguf", file)]);
     with_board(|board| {
         board.insert(&card);
         board.types_line("/set context 134217728");
         let said = board.types_line("/load bad");
         board.types_line("/set context auto");
-        assert_eq!(said, ["?"]);
+        let line = said[0].strip_prefix("Bad.gguf: 8589934592 bytes of memory needed and ");
+        let left = line.and_then(|line| line.split_once(' ')).unwrap();
+        assert!(left.0.parse::<u64>().is_ok(), "{said:?}");
+        let advice = "left: use a smaller model, a stronger quantisation or a shorter context";
+        assert_eq!(left.1, advice);
+        board.has_lost_its_model();
     });
 }

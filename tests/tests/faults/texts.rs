@@ -20,7 +20,9 @@ fn ppl(board: &mut Board, code: &str, line: &str) {
 
 #[test]
 fn a_text_that_is_not_there() {
+    let card = card_with(&[]);
     with_board(|board| {
+        board.insert(&card);
         let line = "no file is called \"text.txt\" in the card's top folder: copy the text there";
         ppl(board, "no_such_file", line);
     });
@@ -62,7 +64,8 @@ fn a_text_in_a_context_too_short() {
         board.types_line("/set context 100");
         board.types_line("/load Tiny");
         board.types_line("/set context auto");
-        let line = "?";
+        let line = "the context takes 100 tokens and a chunk has 512: /set context 512 and /load the model again, or take a \
+                    model with a longer context";
         ppl(board, "context_too_short", line);
         board.types_line("/load Tiny");
     });
@@ -70,7 +73,9 @@ fn a_text_in_a_context_too_short() {
 
 #[test]
 fn a_name_of_a_text_with_steering_characters() {
+    let card = card_with(&[]);
     with_board(|board| {
+        board.insert(&card);
         let line = r#"{"op":"ppl","file":"a\u001b[2J\n.txt","id":5}"#;
         let message = "no file is called \"a\\u{1b}[2J\\n.txt\" in the card's top folder: copy the text there";
         board.refuses(line, 5, "no_such_file", message);
