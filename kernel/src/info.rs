@@ -7,6 +7,7 @@ use boot::start::BootInfo;
 use boot::{cpu, pmu, wait};
 use drivers::machine;
 use drivers::property::{ClockId, Throttled};
+use drivers::sd::registers::Word;
 
 use crate::board;
 use crate::clock::Clock;
@@ -114,6 +115,22 @@ impl fmt::Display for Details<'_> {
         }
         writeln!(f, "chip       {}", Hex(board::chip_revision()))?;
         writeln!(f, "EMMC2 caps {}", Hex(board::emmc2_capabilities()))?;
+        // As the VideoCore's firmware has left them: nothing has reset the controller yet.
+        for word in [
+            Word::Present,
+            Word::HostPower,
+            Word::ClockReset,
+            Word::AutoHost2,
+            Word::CapabilitiesHigh,
+            Word::SlotVersion,
+        ] {
+            writeln!(
+                f,
+                "EMMC2 {:#04x} {}",
+                word as usize,
+                Hex(board::emmc2_word(word))
+            )?;
+        }
         let mut mailbox = board::mailbox().lock();
         writeln!(f, "VPU's RAM  {:x?}", mailbox.arm_memory().ok())?;
         for clock in [
@@ -123,11 +140,15 @@ impl fmt::Display for Details<'_> {
             ClockId::Sdram,
             ClockId::Emmc2,
         ] {
-            let (rate, max) = (
+            let (rate, max, measured) = (
                 mailbox.clock_rate_hz(clock).ok(),
                 mailbox.max_clock_rate_hz(clock).ok(),
+                mailbox.measured_clock_rate_hz(clock).ok(),
             );
-            writeln!(f, "clock      {clock:?} {rate:?} Hz, at most {max:?}")?;
+            writeln!(
+                f,
+                "clock      {clock:?} {rate:?} Hz, at most {max:?}, measured {measured:?}"
+            )?;
         }
         let throttled = mailbox.throttled().ok().map(|throttled| throttled.0);
         let temperature = mailbox.temperature_milli_c().ok();

@@ -4,6 +4,9 @@ use qemu::Machine;
 use std::path::PathBuf;
 use std::time::Duration;
 use tests::boot::{image, kernel};
+use tests::card::Card;
+use xtask::card::CardFile;
+use xtask::session::PROMPT;
 
 const PATIENCE: Duration = Duration::from_secs(120);
 
@@ -47,6 +50,26 @@ fn missing_cores_are_said_once_and_the_rest_goes_on() {
 #[test]
 fn the_log_for_reports_has_what_the_machine_is() {
     let text = start_of(&Machine::new(&kernel().image_path).append("board.log"));
+    assert_has_the_log(&text);
+}
+
+/// By the setting and by the command too, where nobody can change the command line.
+#[test]
+fn the_log_for_reports_comes_without_the_command_line() {
+    let card = Card::with(&[CardFile::bytes("pilm.txt", b"log = on\r\n".to_vec())]);
+    let mut pi = Machine::new(&kernel().image_path)
+        .card(card.path())
+        .boot()
+        .unwrap();
+    let text = pi.expect(PROMPT, PATIENCE).unwrap();
+    assert_has_the_log(&text);
+    pi.send_line("/set log off").unwrap();
+    pi.expect(PROMPT, PATIENCE).unwrap();
+    pi.send_line("/log").unwrap();
+    assert_has_the_log(&pi.expect(PROMPT, PATIENCE).unwrap());
+}
+
+fn assert_has_the_log(text: &str) {
     for line in [
         "board      Raspberry Pi 4B rev 1.5 (0x00b03115)",
         "entry      EL2, counter 62500000 Hz",

@@ -6,7 +6,8 @@
 //! | [`board`] | what the console needs of the machine that it runs on |
 //! | [`input_queue`], [`line_editor`], [`history`] | bytes to lines, with echo; a stop while the session is busy |
 //! | [`command`] | a person's line to a request |
-//! | [`person`], [`records`], [`info`] | events to text |
+//! | [`person`], [`records`], [`info`], [`sd`] | events to text |
+//! | [`answers`] | events to the lines of a program |
 //! | [`screen`] | text to the serial line |
 //!
 //! A program's line is a request of [`protocol`] as it is, and so are the events that answer it.
@@ -16,6 +17,7 @@
 
 extern crate alloc;
 
+pub mod answers;
 pub mod board;
 pub mod command;
 pub mod history;
@@ -26,6 +28,7 @@ pub mod person;
 pub mod records;
 mod run;
 pub mod screen;
+pub mod sd;
 
 pub use board::{Board, Serial};
 pub use history::History;

@@ -49,17 +49,17 @@ mod tests {
     fn files_and_sums_are_written_and_old_ones_go() {
         let dir = output_dir().join("dist-tests");
         fs::create_dir_all(&dir).unwrap();
-        fs::write(dir.join("kernel7l.img"), "from before").unwrap();
-        let sums = write(&dir, &[CardFile::bytes("kernel8.img", *b"abc")]).unwrap();
+        fs::write(dir.join("kernel8.img"), "from before").unwrap();
+        let sums = write(&dir, &[CardFile::bytes("pilm8.img", *b"abc")]).unwrap();
         assert_eq!(
             sums,
-            "ba7816bf8f01cfea414140de5dae2223b00361a396177a9cb410ff61f20015ad  kernel8.img\n"
+            "ba7816bf8f01cfea414140de5dae2223b00361a396177a9cb410ff61f20015ad  pilm8.img\n"
         );
         let mut names: Vec<_> = fs::read_dir(&dir)
             .unwrap()
             .map(|entry| entry.unwrap().file_name().into_string().unwrap())
             .collect();
         names.sort();
-        assert_eq!(names, ["SHA256SUMS", "kernel8.img"]);
+        assert_eq!(names, ["SHA256SUMS", "pilm8.img"]);
     }
 }

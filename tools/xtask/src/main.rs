@@ -38,7 +38,7 @@ enum Command {
     /// Render docs/speed.md and docs/parity.md from docs/figures.
     Figures,
     /// Hold `unsafe` and circles between files against ARCHITECTURE.md's lists; list the kernel's packages and show
-    /// that no C and no BLAS is in it.
+    /// that no C and no BLAS is in it, and no instruction that the board's cores lack or cannot run yet.
     Audit,
     /// Compare the engine with transformers; write docs/figures/parity.json and docs/parity.md.
     Parity(parity::Options),

@@ -179,8 +179,8 @@ impl KeyDecoder {
                 })
             }
             '\t' if !self.pasting => Some(Key::Tab),
+            // The end mark of a paste may have been lost: Ctrl-C is the way out.
             '\x03' => {
-                // The end of pasted text may have been lost: nothing would enter a line any more.
                 self.pasting = false;
                 Some(Key::Interrupt)
             }
@@ -324,11 +324,14 @@ mod tests {
     }
 
     #[test]
-    fn ctrl_c_ends_pasted_text_whose_end_is_lost() {
-        assert_eq!(
-            keys(b"\x1b[200~a\x03\r"),
-            [Key::Char('a'), Key::Interrupt, Key::Enter]
-        );
+    fn ctrl_c_leaves_a_paste_whose_end_was_lost() {
+        for cut in ["a", "a\x1b", "a\x1b[", "a\x1b[20", "a\x1bO"] {
+            let mut bytes = Vec::from(b"\x1b[200~");
+            bytes.extend_from_slice(cut.as_bytes());
+            bytes.extend_from_slice(b"\x03b\r");
+            let expected = [Key::Char('a'), Key::Interrupt, Key::Char('b'), Key::Enter];
+            assert_eq!(keys(&bytes), expected, "{cut:?}");
+        }
     }
 
     #[test]

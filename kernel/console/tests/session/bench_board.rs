@@ -1,5 +1,6 @@
 //! A board without hardware: a scripted serial line, model files in memory, one core.
 
+use crate::fake_slot::FakeSlot;
 use console::board::{self, Serial};
 use console::{Exit, run};
 use llm::engine::Timer;
@@ -7,8 +8,8 @@ use llm::source::ModelSource;
 use ops::arena::Line;
 use parallel::{Cores, Serial as OneCore};
 use protocol::facts::{BoardFacts, Health};
-use session::machine::{Machine, ModelEntry, TextFile};
-use std::cell::{Cell, RefCell};
+use session::machine::{Machine, ModelEntry, SdSlot, TextFile};
+use std::cell::{Cell, RefCell, RefMut};
 use std::collections::VecDeque;
 use std::fmt;
 use std::sync::atomic::{AtomicU64, Ordering};
@@ -81,12 +82,16 @@ pub struct Board {
     pub texts: Vec<(&'static str, Vec<u8>)>,
     pub options: Option<&'static str>,
     pub health: Health,
+    /// What is known of the start-up.
+    pub details: &'static str,
     pub command_line: &'static str,
     /// What the interrupt count grows by each time that it is read.
     pub irqs_per_look: u32,
     irqs: Cell<u32>,
     cores: OneCore,
-    facts: BoardFacts,
+    pub facts: BoardFacts,
+    /// What is in the card slot, if there is one.
+    pub slot: Option<RefCell<FakeSlot>>,
     now_us: Cell<u64>,
 }
 
@@ -103,6 +108,7 @@ impl Board {
             texts: Vec::new(),
             options: None,
             health: Health::default(),
+            details: "",
             command_line: "pilm.columns=1000",
             irqs_per_look: 0,
             irqs: Cell::new(0),
@@ -114,6 +120,7 @@ impl Board {
                 cores: 1,
                 ..BoardFacts::default()
             },
+            slot: None,
             now_us: Cell::new(0),
         }
     }
@@ -150,6 +157,9 @@ impl Machine for Board {
     fn health(&self) -> Health {
         self.health.clone()
     }
+    fn details(&self) -> String {
+        self.details.into()
+    }
     fn models(&self) -> Result<Vec<ModelEntry>, NoCard> {
         let files = self.files.as_ref().ok_or(NoCard)?.iter();
         Ok(files
@@ -181,6 +191,12 @@ impl Machine for Board {
             },
             Some((_, bytes)) => TextFile::Whole(bytes.clone()),
         })
+    }
+    fn sd_slot(&self) -> Option<RefMut<'_, dyn SdSlot<Error = NoCard>>> {
+        let slot = self.slot.as_ref()?.borrow_mut();
+        Some(RefMut::map(slot, |slot| {
+            slot as &mut dyn SdSlot<Error = NoCard>
+        }))
     }
     fn irqs_taken(&self) -> u32 {
         self.irqs.set(self.irqs.get() + self.irqs_per_look);

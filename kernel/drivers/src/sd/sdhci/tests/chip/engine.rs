@@ -37,6 +37,9 @@ impl Chip<'_> {
         if matches!(effect, Effect::Ecc) {
             bytes[cut - 64..].fill(0xEC);
         }
+        if effect == Effect::Bent && word & mode_command::DMA != 0 {
+            bytes[cut / 2] ^= 1;
+        }
         let moved = if word & mode_command::DMA != 0 {
             self.run_engine(&bytes[..cut], cut < bytes.len())
         } else {
