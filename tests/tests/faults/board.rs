@@ -1,6 +1,7 @@
 //! Boards that are up. Cases share them: what changes is the card.
 
 use ops::GgmlType;
+use ops::crc32c::Crc32c;
 use pilm::synth::{self, Shape};
 use protocol::Op;
 use protocol::event::ErrorCode;
@@ -35,6 +36,13 @@ pub fn card_with(files: &[CardFile]) -> Card {
     let mut all = vec![CardFile::bytes(MODEL, tiny())];
     all.extend_from_slice(files);
     Card::with(&all)
+}
+
+/// The checksum of a file, or of a line.
+pub fn crc32c(bytes: &[u8]) -> u32 {
+    let mut crc = Crc32c::new();
+    crc.update(bytes);
+    crc.value()
 }
 
 /// The answer without a fault, as the host computes it.
@@ -104,8 +112,10 @@ impl Board {
         self.pi.qemu().send(&[line, b"\n"].concat()).unwrap();
         let text = self.pi.qemu().expect(PROMPT, REPLY).unwrap();
         let events = text.lines().filter(|row| row.starts_with('{'));
+        // a checksum may stand behind the event
+        let event = |row: &str| serde_json::Deserializer::from_str(row).into_iter().next();
         events
-            .map(|row| serde_json::from_str(row).expect(row))
+            .map(|row| event(row).expect(row).expect(row))
             .collect()
     }
 

@@ -1,7 +1,6 @@
 //! The slot, and what is in it: nothing, or no card with models.
 
-use crate::board::{card_with, tiny, with_board};
-use ops::crc32c::Crc32c;
+use crate::board::{card_with, crc32c, tiny, with_board};
 use tests::card::{Card, MODEL};
 use xtask::card::CardFile;
 
@@ -79,12 +78,6 @@ fn a_model_in_a_folder() {
         &Card::with(&files),
         "no *.gguf file in the card's root directory (files there: 0): copy a model to it",
     );
-}
-
-fn crc32c(bytes: &[u8]) -> u32 {
-    let mut crc = Crc32c::new();
-    crc.update(bytes);
-    crc.value()
 }
 
 /// A model beside a checksum file with `text`.

@@ -1,6 +1,7 @@
 //! Lines of a program that are no requests, or ask for what cannot be.
 
-use crate::board::with_board;
+use crate::board::{crc32c, with_board};
+use protocol::Op;
 use serde_json::Value;
 
 /// What is answered to a line: its id, the code, the message.
@@ -8,8 +9,11 @@ fn line(line: impl AsRef<[u8]>, id: impl Into<Value>, code: &str, message: &str)
     with_board(|board| board.refuses(line, id, code, message));
 }
 
-const OPS: &str = "info, models, load, reset, abort, tokenize, detokenize, complete, chat, ask, set, bench, kernels, \
-                   ppl, membw, selftest, reboot";
+/// The names of all ops.
+fn ops() -> String {
+    let names: Vec<_> = Op::ALL.iter().map(|(name, _)| *name).collect();
+    names.join(", ")
+}
 
 #[test]
 fn a_brace_alone() {
@@ -27,7 +31,7 @@ fn an_object_without_an_op() {
         "{}",
         Value::Null,
         "missing_field",
-        &format!("a request needs \"op\"; one of {OPS}"),
+        &format!("a request needs \"op\"; one of {}", ops()),
     );
 }
 
@@ -37,7 +41,7 @@ fn an_op_that_does_not_exist() {
         r#"{"id":7,"op":"dance"}"#,
         7,
         "unknown_op",
-        &format!("no op \"dance\"; there are {OPS}"),
+        &format!("no op \"dance\"; there are {}", ops()),
     );
 }
 
@@ -309,4 +313,33 @@ fn a_role_that_does_not_exist() {
         "bad_value",
         "no role is called \"tool\"; there are system, user and assistant",
     );
+}
+
+/// Nothing in such a line can be trusted, not even its id.
+#[test]
+fn a_checksum_that_is_wrong() {
+    let request = r#"{"id":1,"op":"info"}"#;
+    let found = crc32c(request.as_bytes());
+    line(
+        format!("{request} #00000000"),
+        Value::Null,
+        "bad_crc",
+        &format!(
+            "the line was damaged: its CRC-32C is {found:08x} and not 00000000; send it again"
+        ),
+    );
+}
+
+/// Until a reset, which needs no checksum.
+#[test]
+fn a_line_without_a_checksum_behind_one_with() {
+    with_board(|board| {
+        let request = r#"{"id":1,"op":"models"}"#;
+        let found = crc32c(request.as_bytes());
+        board.sends(format!("{request} #{found:08x}").as_bytes());
+        let message = "the line has no CRC-32C and lines before it had one: send it with one, or `reset` first";
+        board.refuses(request, Value::Null, "bad_crc", message);
+        assert_eq!(board.types_line("/help"), [message]);
+        board.sends(br#"{"id":2,"op":"reset"}"#);
+    });
 }
