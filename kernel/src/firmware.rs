@@ -44,7 +44,7 @@ const BARRIER_LIMIT: &str = "board.barrier=";
 const BARRIER_LIMIT_S: [u64; 2] = [10, 60];
 
 /// Option of the kernel command line: prints what a report about a board should contain.
-pub const HARDWARE_LOG: &str = "board.log";
+const HARDWARE_LOG: &str = "board.log";
 
 fn kernel_main(boot: &BootInfo) -> ! {
     // Before the first access that may hang. Not in QEMU, where arming is a reset.
@@ -93,7 +93,8 @@ fn kernel_main(boot: &BootInfo) -> ! {
     let _ = board::mailbox()
         .lock()
         .set_clock_state(ClockId::Emmc2, true);
-    if has_option(&command_line, HARDWARE_LOG) {
+    let logs = has_option(&command_line, HARDWARE_LOG);
+    if logs {
         let _ = write!(log, "{}", info.details());
     }
     fail_on_request(&mut log, &command_line, &cores);
@@ -103,6 +104,7 @@ fn kernel_main(boot: &BootInfo) -> ! {
         arena,
         info,
         command_line,
+        logs,
         entropy: board::random_bits().unwrap_or_else(boot::wait::ticks),
     };
     // The last access that may hang is behind us.
@@ -158,8 +160,7 @@ fn read_command_line(line: &mut [u8]) -> &[u8] {
     &line[..len]
 }
 
-/// Whether `option` is a word of the command line `line`.
-pub fn has_option(line: &str, option: &str) -> bool {
+fn has_option(line: &str, option: &str) -> bool {
     line.split_ascii_whitespace().any(|word| word == option)
 }
 
