@@ -164,6 +164,8 @@ __exception_common:
 // turns a fault inside the window into a return through `__probe_failed`.
 .global __probe32, __probe_window, __probe_failed
 __probe32:
+    dsb     sy                          // what earlier accesses went wrong with is no answer to this one
+    isb
 __probe_window:
     ldr     w0, [x0]
     dsb     sy                          // a late external abort must arrive inside the window

@@ -4,6 +4,7 @@ use alloc::string::String;
 use core::fmt::Write;
 use core::sync::atomic::{AtomicBool, Ordering};
 
+use boot::device_tree::Error;
 use boot::start::BootInfo;
 use drivers::machine;
 use drivers::property::ClockId;
@@ -55,12 +56,17 @@ fn kernel_main(boot: &BootInfo) -> ! {
     let mut log = Serial;
     note_hand_over(&mut log, boot);
 
-    let mut info = BoardInfo::ask(boot);
     let tree = memory::read_device_tree(boot.device_tree_addr);
+    let mut info = BoardInfo::ask(boot, tree);
+    note_device_tree(&mut log, &info);
     let low = board::mailbox().lock().arm_memory().ok();
-    let survey = memory::survey(tree.ok(), low, info.revision, info.emulated);
+    let survey = memory::survey(
+        info.tree.nodes.as_ref().ok(),
+        low,
+        info.revision,
+        info.emulated,
+    );
     info.ram = survey.ram;
-    info.tree = survey.tree.clone();
     let mut line = [0; COMMAND_LINE_BYTES];
     let line = read_command_line(&mut line);
     let is_highest = has_option(
@@ -127,6 +133,21 @@ fn note_hand_over(log: &mut Serial, boot: &BootInfo) {
             log,
             "a bus error of the firmware's was pending (ESR {esr:#x})"
         );
+    }
+}
+
+/// Says once that there is no device tree that can be read. QEMU hands one over only when it is asked to.
+fn note_device_tree(log: &mut Serial, info: &BoardInfo) {
+    match info.tree.nodes {
+        Err(Error::BadAddress) if info.emulated => {}
+        Err(error) => {
+            let _ = writeln!(
+                log,
+                "{error} (at {:#x}); RAM as the mailbox knows it: put {DEVICE_TREE} on the card",
+                info.tree.addr
+            );
+        }
+        Ok(_) => {}
     }
 }
 

@@ -2,7 +2,6 @@
 
 use core::fmt;
 
-use boot::device_tree::MemoryNodes;
 use boot::ram::Ranges;
 use boot::start::BootInfo;
 use boot::{cpu, pmu, wait};
@@ -12,7 +11,7 @@ use drivers::sd::registers::Word;
 
 use crate::board;
 use crate::clock::Clock;
-use crate::memory;
+use crate::memory::{self, TreeReading};
 use drivers::clock::Clock as _;
 
 /// The time over which the core clock is measured.
@@ -37,13 +36,13 @@ pub struct BoardInfo {
     pub entry_level: u8,
     /// Whether an interrupt that core 0 sent to itself has arrived.
     pub interrupts: bool,
-    /// What the device tree says about memory, if there is one.
-    pub tree: Option<MemoryNodes>,
+    /// What the device tree says about memory, or why it says nothing.
+    pub tree: TreeReading,
 }
 
 impl BoardInfo {
     /// Asks the board. Before the RAM is known, so that `ram` is empty at first.
-    pub fn ask(boot: &BootInfo) -> Self {
+    pub fn ask(boot: &BootInfo, tree: TreeReading) -> Self {
         let mut mailbox = board::mailbox().lock();
         let firmware_revision = mailbox.firmware_revision().ok();
         let counter_hz = wait::ticks_per_second();
@@ -61,7 +60,7 @@ impl BoardInfo {
             counter_hz,
             entry_level: boot.entry_level,
             interrupts: false,
-            tree: None,
+            tree,
         }
     }
 
@@ -96,13 +95,23 @@ impl fmt::Display for Details<'_> {
         writeln!(f, "interrupts {}", info.interrupts)?;
         writeln!(f, "RAM        {}", info.ram)?;
         writeln!(f, "arena      {}", memory::Arena)?;
-        match &info.tree {
-            Some(tree) => {
+        let TreeReading {
+            addr,
+            len_bytes,
+            nodes,
+        } = &info.tree;
+        write!(f, "tree       at {addr:#x}")?;
+        if let Some(len) = len_bytes {
+            write!(f, ", {len} bytes")?;
+        }
+        match nodes {
+            Ok(tree) => {
+                writeln!(f)?;
                 writeln!(f, "tree RAM   {}", tree.ram)?;
                 writeln!(f, "reserved   {}", tree.reserved)?;
                 writeln!(f, "EMMC2 DMA  {:x?}", tree.emmc2_dma_base)?;
             }
-            None => writeln!(f, "tree       none")?,
+            Err(error) => writeln!(f, ": {error}")?,
         }
         writeln!(f, "chip       {}", Hex(board::chip_revision()))?;
         writeln!(f, "EMMC2 caps {}", Hex(board::emmc2_capabilities()))?;

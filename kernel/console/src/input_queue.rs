@@ -8,6 +8,8 @@ use crate::board::Serial;
 use crate::line_editor::{Input, LineEditor, MAX_JSON_BYTES};
 use alloc::collections::VecDeque;
 use alloc::vec::Vec;
+use ops::crc32c;
+use protocol::crc_line::LineCheck;
 use protocol::{Id, Op, Request};
 
 /// The most bytes that are kept while the session is busy.
@@ -18,6 +20,8 @@ pub struct InputQueue<'s> {
     serial: &'s dyn Serial,
     /// The line in the making.
     pub editor: LineEditor,
+    /// Which lines are taken.
+    pub lines: LineCheck,
     echo: Vec<u8>,
     /// Bytes that arrived while the session was busy.
     ahead: VecDeque<u8>,
@@ -39,6 +43,7 @@ impl<'s> InputQueue<'s> {
         Self {
             serial,
             editor: LineEditor::new(prompt, columns),
+            lines: LineCheck::new(crc32c::extend),
             echo: Vec::new(),
             ahead: VecDeque::new(),
             line_start: 0,
@@ -160,7 +165,11 @@ impl<'s> InputQueue<'s> {
             .range(self.line_start..self.ahead.len() - 1)
             .copied()
             .collect();
-        match (Request::parse(&line), &self.busy) {
+        // A damaged one waits for its turn, and is answered then.
+        let Ok(checked) = self.lines.check(&line) else {
+            return false;
+        };
+        match (Request::parse(checked.text), &self.busy) {
             (
                 Ok(Request {
                     id,

@@ -7,6 +7,7 @@
 //! | [`input_queue`], [`line_editor`], [`history`] | bytes to lines, with echo; a stop while the session is busy |
 //! | [`command`] | a person's line to a request |
 //! | [`person`], [`records`], [`info`], [`sd`] | events to text |
+//! | [`answers`] | events to the lines of a program |
 //! | [`screen`] | text to the serial line |
 //!
 //! A program's line is a request of [`protocol`] as it is, and so are the events that answer it.
@@ -16,6 +17,7 @@
 
 extern crate alloc;
 
+pub mod answers;
 pub mod board;
 pub mod command;
 pub mod history;

@@ -203,6 +203,10 @@ impl<'b> Person<'b> {
             Event::Token(token) => self.screen.put_untrusted(&token.text),
             Event::Text(text) => self.screen.put_untrusted(&text.text),
             Event::Info(info) => show_info(self.screen, info),
+            Event::Log(log) if log.lines.is_empty() => {
+                self.screen.line("nothing is known of the start-up here");
+            }
+            Event::Log(log) => log.lines.iter().for_each(|line| self.screen.line(line)),
             Event::Models(models) => return self.models(client, models),
             Event::Loaded(loaded) => {
                 self.end_of_progress();

@@ -1,5 +1,8 @@
 //! The loop: input to requests, steps, events to output.
 
+mod requests;
+
+use crate::answers::Answers;
 use crate::board::Board;
 use crate::command::{self, Action};
 use crate::input_queue::InputQueue;
@@ -8,9 +11,10 @@ use crate::person::{Client, Person};
 use crate::screen::{Screen, counted, say};
 use alloc::string::String;
 use ops::arena::Line;
+use protocol::crc_line::BadCrc;
 use protocol::event::{Error, ErrorCode, Event};
-use protocol::request::{Ask, Models, Rejected};
-use protocol::{Id, Op, Request, Setting, Settings, json};
+use protocol::request::{Ask, Models};
+use protocol::{Id, Op, Request, Setting, Settings};
 use session::{Session, SessionState, Step};
 
 /// What is shown where a person types.
@@ -42,12 +46,16 @@ pub fn run<B: Board>(board: &B, ram: &mut [Line]) -> Exit {
             say!(screen, "the serial line cannot run at {baud} baud");
         }
     }
+    if settings.log {
+        screen.put(&board.details());
+    }
     let quiet = settings.quiet;
     let mut console = Console {
         board,
         screen,
         input: InputQueue::new(board.serial(), PROMPT, settings.columns),
         person: Person::new(screen, board.facts()),
+        answers: Answers::new(screen),
         client: Client::Start { quiet },
         is_busy: false,
         reported_lost: 0,
@@ -103,6 +111,7 @@ struct Console<'b, B: Board> {
     screen: Screen<'b>,
     input: InputQueue<'b>,
     person: Person<'b>,
+    answers: Answers<'b>,
     /// Who has asked what is being answered.
     client: Client,
     /// Whether the input looks for a stop.
@@ -128,10 +137,9 @@ impl<'b, B: Board> Console<'b, B> {
             } else if core::mem::take(&mut self.is_busy) {
                 self.input.end();
             }
-            let (person, client) = (&mut self.person, &self.client);
-            let screen = self.screen;
+            let (person, answers, client) = (&mut self.person, &mut self.answers, &self.client);
             let step = session.step(&mut |id, file, progress| match client {
-                Client::Program(_) => write_event(screen, id, &Event::Progress(progress)),
+                Client::Program(_) => answers.event(id, &Event::Progress(progress)),
                 Client::Start { quiet: true } => {}
                 Client::Start { .. } | Client::Person(_) => person.progress(file, progress),
             });
@@ -158,14 +166,11 @@ impl<'b, B: Board> Console<'b, B> {
 
     /// Turns a line into a request, or answers it.
     fn take_input(&mut self, input: Input, session: &mut Session<'_, 'b, B>) {
+        if self.input.lines.is_required() && requests::needs_crc(&input) {
+            return self.refuse_line(BadCrc::Missing);
+        }
         match input {
-            Input::Json(line) => match Request::parse(&line) {
-                Ok(request) => {
-                    self.client = Client::Program(request.id.clone());
-                    session.submit(request);
-                }
-                Err(Rejected { id, error }) => self.refuse(&id, error.into()),
-            },
+            Input::Json(line) => self.take_request(&line, session),
             Input::Line(line) => match command::parse(&line) {
                 Ok(command::Line::Blank) => {}
                 Ok(command::Line::Text(text)) => {
@@ -196,6 +201,7 @@ impl<'b, B: Board> Console<'b, B> {
                     "the line has {} more than the {limit} that a request may have",
                     counted(dropped, "byte")
                 );
+                self.answers.begin(self.input.lines.is_required());
                 self.refuse(&id, Error::new(ErrorCode::Overlong, message));
             }
             Input::Overlong {
@@ -221,6 +227,13 @@ impl<'b, B: Board> Console<'b, B> {
         }
     }
 
+    fn submit(&mut self, request: Request, session: &mut Session<'_, 'b, B>) {
+        if let Op::Reset(_) = request.op {
+            self.input.lines.reset();
+        }
+        session.submit(request);
+    }
+
     /// Submits what a person asks.
     fn ask(&mut self, op: Op, session: &mut Session<'_, 'b, B>) {
         if let Err(error) = op.check() {
@@ -228,11 +241,11 @@ impl<'b, B: Board> Console<'b, B> {
         }
         self.person.begin(&op, session.settings(), session.model());
         self.client = Client::Person(op.name());
-        session.submit(Request::unnamed(op));
+        self.submit(Request::unnamed(op), session);
     }
 
-    fn refuse(&self, id: &Id, error: Error<'_>) {
-        write_event(self.screen, id, &Event::Error(error));
+    fn refuse(&mut self, id: &Id, error: Error<'_>) {
+        self.answers.event(id, &Event::Error(error));
     }
 
     /// Shows all events that there are, in the words of who has asked.
@@ -249,7 +262,7 @@ impl<'b, B: Board> Console<'b, B> {
                 }
                 (Client::Program(_), Event::TextReady(_)) => None,
                 (Client::Program(_), event) => {
-                    write_event(self.screen, id, event);
+                    self.answers.event(id, event);
                     None
                 }
                 (client, event) => self.person.event(client, event),
@@ -300,11 +313,4 @@ impl<'b, B: Board> Console<'b, B> {
             self.reported_lost = on_line;
         }
     }
-}
-
-/// Writes an event as a program reads it.
-fn write_event(mut screen: Screen<'_>, id: &Id, event: &Event<'_>) {
-    // The serial line takes everything.
-    let _ = json::write(&mut screen, id, event);
-    screen.put("\n");
 }

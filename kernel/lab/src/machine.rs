@@ -91,6 +91,10 @@ pub trait Machine {
     fn facts(&self) -> &BoardFacts;
     /// What changes.
     fn health(&self) -> Health;
+    /// What a report about the machine should contain, a line each; empty where nothing is known.
+    fn details(&self) -> String {
+        String::new()
+    }
     /// Bytes of the heap in use, where that is known.
     fn heap_used_bytes(&self) -> Option<usize> {
         None

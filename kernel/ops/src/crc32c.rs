@@ -66,6 +66,13 @@ impl Crc32c {
     }
 }
 
+/// The checksum of bytes whose own is `crc`, followed by `more`.
+pub fn extend(crc: u32, more: &[u8]) -> u32 {
+    let mut crc = Crc32c(crc);
+    crc.update(more);
+    crc.value()
+}
+
 /// The definition: takes `bytes` into the register `crc`, eight at a time by the tables.
 pub fn update(mut crc: u32, bytes: &[u8]) -> u32 {
     let (words, rest) = bytes.as_chunks::<8>();
@@ -120,7 +127,7 @@ pub fn crc32c_f32(values: &[f32]) -> u32 {
 
 #[cfg(test)]
 mod tests {
-    use super::{Crc32c, crc32c_f32, join, update};
+    use super::{Crc32c, crc32c_f32, extend, join, update};
 
     fn crc32c(bytes: &[u8]) -> u32 {
         let mut crc = Crc32c::new();
@@ -143,8 +150,10 @@ mod tests {
         for cut in 0..bytes.len() {
             let mut crc = Crc32c::new();
             crc.update(&bytes[..cut]);
+            let extended = extend(crc.value(), &bytes[cut..]);
             crc.update(&bytes[cut..]);
             assert_eq!(crc.value(), crc32c(&bytes));
+            assert_eq!(extended, crc.value());
         }
     }
 

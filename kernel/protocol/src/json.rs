@@ -13,7 +13,7 @@ use serde::ser::{self, Impossible, Serialize, Serializer};
 /// # Errors
 /// Those of the sink.
 pub fn write(out: &mut dyn Write, id: &Id, event: &Event<'_>) -> fmt::Result {
-    value(out, &Answer { id, event })
+    value(out, &Answer { id, n: None, event })
 }
 
 /// Writes any value.

@@ -9,6 +9,7 @@
 //! | [`settings`] | everything that can be set: one row each |
 //! | [`scalar`] | a value that may be a number, a truth value or a string |
 //! | [`json`] | one event as one line, without allocation |
+//! | [`crc_line`] | lines that carry a number and their checksum |
 //!
 //! ```
 //! use protocol::{Event, Op, Request, event::Token};
@@ -26,6 +27,7 @@
 
 extern crate alloc;
 
+pub mod crc_line;
 pub mod event;
 pub mod facts;
 pub mod id;

@@ -24,6 +24,24 @@ fn every_event_reads_back() {
 }
 
 #[test]
+fn the_bytes_of_the_largest_logits_are_hexadecimal_digits() {
+    let logits = |event: &Event<'_>| matches!(event, Event::Logits(_));
+    let event = samples::events().into_iter().find(logits).expect("one");
+    let written = line(&Id::None, &event);
+    assert!(
+        written.ends_with(r#""log_sum_exp":0.75,"top":[[1,0.5,"c30a"],[2,0.25,"ff"]]}"#),
+        "{written}"
+    );
+    let read: Line<'_> = serde_json::from_str(&written).expect("JSON");
+    assert_eq!(read.event, event);
+    for bad in ["c3", "c30", "+1", "x0"] {
+        let cut = written.replace("c30a", bad);
+        let is_read = serde_json::from_str::<Line<'_>>(&cut).is_ok();
+        assert_eq!(is_read, bad == "c3", "{cut}");
+    }
+}
+
+#[test]
 fn notices_for_people_have_no_line() {
     let mut out = String::new();
     let notice = Event::Notice("a".into());

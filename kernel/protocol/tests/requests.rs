@@ -13,6 +13,7 @@ fn full() -> Vec<Value> {
     });
     let mut requests = vec![
         json!({"op": "info"}),
+        json!({"op": "log"}),
         json!({"op": "models"}),
         json!({"op": "load", "name": "a"}),
         json!({"op": "reset"}),

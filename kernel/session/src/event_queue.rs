@@ -7,8 +7,9 @@ use alloc::rc::Rc;
 use alloc::string::String;
 use alloc::vec::Vec;
 use core::ops::Range;
+use llm::tokenizer::{TokenId, Tokenizer};
 use protocol::Id;
-use protocol::event::{Event, Logits, Text, Token};
+use protocol::event::{Event, Logits, Text, Token, Top, TopEntry};
 
 /// An event, or where its parts lie.
 enum Item {
@@ -21,16 +22,25 @@ enum Item {
     Logits {
         position: usize,
         crc32c: Option<u32>,
-        top: Option<Range<usize>>,
+        top: Option<Largest>,
     },
     Event(Event<'static>),
+}
+
+/// What is told of the largest logits: a part of the list, and the sum.
+struct Largest {
+    entries: Range<usize>,
+    log_sum_exp: f64,
 }
 
 /// Events that wait to be taken, each with the name of its request.
 pub(crate) struct EventQueue {
     items: VecDeque<(Rc<Id>, Item)>,
     text: String,
-    top: Vec<(usize, f32)>,
+    top: Vec<TopEntry>,
+    /// The bytes of the tokens in `top`, and of how many.
+    top_bytes: Vec<u8>,
+    n_spelled: usize,
     /// The request that answers come from now.
     id: Rc<Id>,
     /// That of the event that was taken last.
@@ -46,6 +56,8 @@ impl EventQueue {
             // No token of any published vocabulary is longer; a longer one costs an allocation, nothing else.
             text: String::with_capacity(1024),
             top: Vec::with_capacity(protocol::request::Logits::MAX_TOP),
+            top_bytes: Vec::with_capacity(16 * protocol::request::Logits::MAX_TOP),
+            n_spelled: 0,
             taken: id.clone(),
             id,
         }
@@ -87,24 +99,40 @@ impl EventQueue {
         }
     }
 
-    /// Puts logits in, whose largest ones `fill` writes.
+    /// Puts logits in, whose largest ones `fill` writes; it returns the logarithm of the sum. [`EventQueue::spell`]
+    /// is to follow.
     pub fn logits(
         &mut self,
         position: usize,
         crc32c: Option<u32>,
-        fill: Option<impl FnOnce(&mut Vec<(usize, f32)>)>,
+        fill: Option<impl FnOnce(&mut Vec<TopEntry>) -> f64>,
     ) {
         self.reuse();
         let start = self.top.len();
         let top = fill.map(|fill| {
-            fill(&mut self.top);
-            start..self.top.len()
+            let log_sum_exp = fill(&mut self.top);
+            Largest {
+                entries: start..self.top.len(),
+                log_sum_exp,
+            }
         });
         self.push(Item::Logits {
             position,
             crc32c,
             top,
         });
+    }
+
+    /// Gives the tokens of the largest logits their bytes.
+    pub fn spell(&mut self, tokenizer: &Tokenizer) {
+        for entry in &mut self.top[self.n_spelled..] {
+            let id = u32::try_from(entry.id).map(TokenId);
+            let id = id.ok().filter(|&id| !tokenizer.is_control(id));
+            let bytes = id.map_or(&[][..], |id| tokenizer.decode_bytes(id));
+            self.top_bytes.extend_from_slice(bytes);
+            entry.n_bytes = bytes.len();
+        }
+        self.n_spelled = self.top.len();
     }
 
     fn text(&mut self, fill: impl FnOnce(&mut String)) -> Range<usize> {
@@ -118,6 +146,19 @@ impl EventQueue {
         if self.items.is_empty() {
             self.text.clear();
             self.top.clear();
+            self.top_bytes.clear();
+            self.n_spelled = 0;
+        }
+    }
+
+    fn top(&self, entries: Range<usize>) -> Top<'_> {
+        let n_bytes = |entries: &[TopEntry]| entries.iter().map(|entry| entry.n_bytes).sum();
+        let start: usize = n_bytes(&self.top[..entries.start]);
+        let entries = &self.top[entries];
+        let bytes = &self.top_bytes[start..][..n_bytes(entries)];
+        Top {
+            entries: Cow::Borrowed(entries),
+            bytes: Cow::Borrowed(bytes),
         }
     }
 
@@ -145,7 +186,8 @@ impl EventQueue {
             } => Event::Logits(Logits {
                 position,
                 crc32c,
-                top: top.map(|top| Cow::Borrowed(&self.top[top])),
+                log_sum_exp: top.as_ref().map(|top| top.log_sum_exp),
+                top: top.map(|top| self.top(top.entries)),
             }),
             Item::Event(event) => event,
         };

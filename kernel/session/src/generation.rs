@@ -131,6 +131,7 @@ impl Generation {
             Stage::Prefill(done) => self.prefill(done, context),
             Stage::Decode(id) => self.decode(id, context).map(Some),
         };
+        context.events.spell(context.model.engine.tokenizer());
         let chosen = stepped.inspect_err(|_| machine.mark(Phase::Other))?;
         let Some(id) = chosen else {
             return Ok(None);

@@ -2,37 +2,67 @@
 
 use crate::event_queue::EventQueue;
 use alloc::vec::Vec;
+use llm::perplexity::log_sum_exp;
 use ops::crc32c::crc32c_f32;
+use protocol::event::TopEntry;
 use protocol::request::Logits;
 
 /// Reports the logits after the token at `position`.
 pub(crate) fn report(wanted: Logits, position: usize, logits: &[f32], out: &mut EventQueue) {
     let crc32c = wanted.logits_crc32c.then(|| crc32c_f32(logits));
-    let fill = |top: &mut Vec<(usize, f32)>| largest(logits, wanted.top_logits, top);
+    let fill = |top: &mut Vec<TopEntry>| {
+        largest(logits, wanted.top_logits, top);
+        log_sum_exp(logits)
+    };
     out.logits(position, crc32c, (wanted.top_logits > 0).then_some(fill));
 }
 
 /// Appends the `n` largest logits to `top`, largest first; of equal ones the lower id. NaN is none of them.
-fn largest(logits: &[f32], n: usize, top: &mut Vec<(usize, f32)>) {
+fn largest(logits: &[f32], n: usize, top: &mut Vec<TopEntry>) {
     let start = top.len();
     for (id, &logit) in logits.iter().enumerate() {
         let best = &top[start..];
         let is_full = best.len() == n;
-        let is_less = best.last().is_some_and(|&(_, least)| logit <= least);
+        let is_less = best.last().is_some_and(|least| logit <= least.logit);
         if logit.is_nan() || (is_full && is_less) {
             continue;
         }
         if is_full {
             top.pop();
         }
-        let at = top[start..].iter().position(|&(_, other)| logit > other);
-        top.insert(at.map_or(top.len(), |at| start + at), (id, logit));
+        let at = top[start..].iter().position(|other| logit > other.logit);
+        let entry = TopEntry {
+            id,
+            logit,
+            n_bytes: 0,
+        };
+        top.insert(at.map_or(top.len(), |at| start + at), entry);
     }
 }
 
 #[cfg(test)]
 mod tests {
-    use super::largest;
+    use super::report;
+    use crate::event_queue::EventQueue;
+    use alloc::vec::Vec;
+    use protocol::event::{Event, TopEntry};
+    use protocol::request::Logits;
+
+    /// The `n` largest behind `top`.
+    fn largest(logits: &[f32], n: usize, top: &mut Vec<(usize, f32)>) {
+        let entry = |&(id, logit): &(usize, f32)| TopEntry {
+            id,
+            logit,
+            n_bytes: 0,
+        };
+        let mut entries = top.iter().map(entry).collect();
+        super::largest(logits, n, &mut entries);
+        *top = entries
+            .iter()
+            .map(|entry| (entry.id, entry.logit))
+            .collect();
+    }
+
     use proptest::prelude::*;
 
     proptest! {
@@ -46,6 +76,20 @@ mod tests {
             sorted.truncate(k);
             prop_assert_eq!(&top[1..], sorted.as_slice());
         }
+    }
+
+    #[test]
+    fn the_sum_is_that_of_all_logits() {
+        let mut out = EventQueue::new();
+        let wanted = Logits {
+            top_logits: 1,
+            ..Logits::default()
+        };
+        report(wanted, 0, &[0.0; 4], &mut out);
+        let Some((_, Event::Logits(logits))) = out.take() else {
+            panic!("no logits");
+        };
+        assert_eq!(logits.log_sum_exp, Some(core::f64::consts::LN_2 * 2.0));
     }
 
     #[test]

@@ -33,6 +33,7 @@ pub(super) struct Machine {
     cores: CorePool,
     slot: RefCell<Slot>,
     facts: BoardFacts,
+    info: BoardInfo,
     command_line: String,
     entropy: u64,
 }
@@ -41,16 +42,17 @@ impl Machine {
     pub(super) fn new(
         cores: CorePool,
         slot: Slot,
-        board: &BoardInfo,
+        info: BoardInfo,
         command_line: String,
         entropy: u64,
     ) -> Self {
-        let facts = facts(board, &cores);
+        let facts = facts(&info, &cores);
         Self {
             line: Line(Serial),
             cores,
             slot: RefCell::new(slot),
             facts,
+            info,
             command_line,
             entropy,
         }
@@ -144,6 +146,10 @@ impl session::Machine for Machine {
             stacks: stacks.collect(),
             card: Some(self.slot.borrow().to_string()),
         }
+    }
+
+    fn details(&self) -> String {
+        self.info.details().to_string()
     }
 
     fn heap_used_bytes(&self) -> Option<usize> {

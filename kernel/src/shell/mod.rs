@@ -16,7 +16,7 @@ use session::machine::SdSlot;
 /// Talks to the console until somebody asks for a restart.
 pub fn run(platform: Platform) -> ! {
     let mut card = platform.card;
-    let tree = platform.info.tree.as_ref();
+    let tree = platform.info.tree.nodes.as_ref().ok();
     let bus_base = tree.and_then(|tree| tree.emmc2_dma_base);
     card.set_ways(Modes::of_command_line(&platform.command_line), bus_base);
     if platform.logs {
@@ -25,7 +25,7 @@ pub fn run(platform: Platform) -> ! {
     let machine = Machine::new(
         platform.cores,
         card,
-        &platform.info,
+        platform.info,
         platform.command_line,
         platform.entropy,
     );

@@ -1,8 +1,8 @@
-//! `cargo xtask dist`: the three files for a card that has the Raspberry Pi's firmware already.
+//! `cargo xtask dist`: the three files for a card with an operating system, under names that it does not have.
 
 use crate::card::CardFile;
 use crate::firmware;
-use crate::image::firmware_files;
+use crate::image::guest_files;
 use crate::voice::Voice;
 use crate::workspace::output_dir;
 use anyhow::Result;
@@ -11,14 +11,14 @@ use std::fs;
 use std::io::Read;
 use std::path::Path;
 
-/// Writes kernel8.img, config.txt, pilm.txt and their checksums to `target/pilm/dist`.
+/// Writes pilm8.img, pilm-config.txt, pilm.txt and their checksums to `target/pilm/dist`.
 ///
 /// # Errors
 /// The kernel does not build, or the folder cannot be written.
 pub fn dist() -> Result<()> {
     let firmware = firmware::build(Voice::new(false))?;
     let dir = output_dir().join("dist");
-    let sums = write(&dir, &firmware_files(&firmware))?;
+    let sums = write(&dir, &guest_files(&firmware)?)?;
     stdout::text!("{sums}")?;
     stdout::line!("{}", dir.display())?;
     Ok(())

@@ -5,9 +5,14 @@ use crate::digest::crc32c;
 use crate::firmware::{self, Firmware};
 use crate::setup::{board_files, model};
 use crate::voice::Voice;
-use crate::workspace::{output_dir, root};
-use anyhow::{Context, Result};
+use crate::workspace::{output_dir, read_text, root};
+use anyhow::{Context, Result, ensure};
 use std::path::{Path, PathBuf};
+
+/// The kernel's name on a card of its own.
+const KERNEL: &str = "kernel8.img";
+/// Its name beside another kernel.
+const GUEST_KERNEL: &str = "pilm8.img";
 
 /// What goes on the card, and how large it is.
 #[derive(clap::Args, Debug)]
@@ -112,10 +117,30 @@ fn all_files(
 /// The files that this project makes: kernel, settings of the board and of PiLM.
 pub fn firmware_files(firmware: &Firmware) -> Vec<CardFile> {
     vec![
-        CardFile::bytes("kernel8.img", firmware.image.bytes.clone()),
+        CardFile::bytes(KERNEL, firmware.image.bytes.clone()),
         CardFile::path("config.txt", root().join("boot/config.txt")),
         CardFile::path("pilm.txt", root().join("boot/pilm.txt")),
     ]
+}
+
+/// The same under names that no card with an operating system has: one line in its `config.txt` includes the
+/// settings of the board, which name the kernel.
+///
+/// # Errors
+/// `boot/config.txt` cannot be read.
+pub fn guest_files(firmware: &Firmware) -> Result<Vec<CardFile>> {
+    let config = read_text(&root().join("boot/config.txt"))?;
+    let line = format!("kernel={KERNEL}\n");
+    ensure!(
+        config.matches(&line).count() == 1,
+        "boot/config.txt does not name {KERNEL} once"
+    );
+    let config = config.replace(&line, &format!("kernel={GUEST_KERNEL}\n"));
+    Ok(vec![
+        CardFile::bytes(GUEST_KERNEL, firmware.image.bytes.clone()),
+        CardFile::bytes("pilm-config.txt", config),
+        CardFile::path("pilm.txt", root().join("boot/pilm.txt")),
+    ])
 }
 
 /// A model and its checksum, which the firmware verifies while it loads.

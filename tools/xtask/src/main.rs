@@ -23,7 +23,7 @@ enum Command {
     Setup,
     /// Write an SD-card image: firmware, settings, models.
     Image(image::Options),
-    /// Write the files for a Raspberry Pi OS card: kernel8.img, config.txt, pilm.txt, checksums.
+    /// Write the files for a Raspberry Pi OS card: pilm8.img, pilm-config.txt, pilm.txt, checksums.
     Dist,
     /// Print the manifest of a released image, as Raspberry Pi Imager reads it.
     Manifest(release_manifest::Options),
@@ -38,7 +38,7 @@ enum Command {
     /// Render docs/speed.md and docs/parity.md from docs/figures.
     Figures,
     /// Hold `unsafe` and circles between files against ARCHITECTURE.md's lists; list the kernel's packages and show
-    /// that no C and no BLAS is in it.
+    /// that no C and no BLAS is in it, and no instruction that the board's cores lack or cannot run yet.
     Audit,
     /// Compare the engine with transformers; write docs/figures/parity.json and docs/parity.md.
     Parity(parity::Options),

@@ -125,7 +125,7 @@ mod tests {
     #[test]
     fn only_events_count_and_all_of_them() {
         let line = r#"> {"id":7,"event":"token","token":5,"text":"Hi"}"#;
-        let Line { id, event } = event_of(line).unwrap().unwrap();
+        let Line { id, event, .. } = event_of(line).unwrap().unwrap();
         assert_eq!((id, token_text(&event)), (Id::Number(7), "Hi"));
         assert_eq!(event_of("Loading {1 of 2}").unwrap(), None);
         assert_eq!(event_of("").unwrap(), None);

@@ -82,6 +82,8 @@ pub struct Board {
     pub texts: Vec<(&'static str, Vec<u8>)>,
     pub options: Option<&'static str>,
     pub health: Health,
+    /// What is known of the start-up.
+    pub details: &'static str,
     pub command_line: &'static str,
     /// What the interrupt count grows by each time that it is read.
     pub irqs_per_look: u32,
@@ -106,6 +108,7 @@ impl Board {
             texts: Vec::new(),
             options: None,
             health: Health::default(),
+            details: "",
             command_line: "pilm.columns=1000",
             irqs_per_look: 0,
             irqs: Cell::new(0),
@@ -153,6 +156,9 @@ impl Machine for Board {
     }
     fn health(&self) -> Health {
         self.health.clone()
+    }
+    fn details(&self) -> String {
+        self.details.into()
     }
     fn models(&self) -> Result<Vec<ModelEntry>, NoCard> {
         let files = self.files.as_ref().ok_or(NoCard)?.iter();

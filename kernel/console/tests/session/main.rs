@@ -1,8 +1,10 @@
 //! Whole sessions on the host: tiny models, a scripted person or program.
 
 mod bench_board;
+mod checksums;
 mod fake_slot;
 mod kernels;
+mod log;
 mod perplexity;
 mod refusals;
 mod sd;
@@ -397,4 +399,56 @@ fn a_measurement_can_be_stopped() {
         .collect();
     assert_eq!(done.len(), 1);
     assert_eq!(done[0]["finish_reason"], "abort");
+}
+
+#[test]
+fn the_largest_logits_have_their_tokens_bytes_and_the_sum_over_all() {
+    let events = program(vec![Step::Type(
+        br#"{"op":"complete","ids":[5,6],"max_tokens":12,"temperature":0,"top_logits":3,"ignore_eos":true}
+"#,
+    )]);
+    let logits: Vec<&Value> = events
+        .iter()
+        .filter(|event| event["event"] == "logits")
+        .collect();
+    let tokens: Vec<&Value> = events
+        .iter()
+        .filter(|event| event["event"] == "token")
+        .collect();
+    assert_eq!((logits.len(), tokens.len()), (12, 12));
+    let mut bytes = Vec::new();
+    for (logits, token) in logits.iter().zip(&tokens) {
+        let sum = logits["log_sum_exp"].as_f64().expect("a number");
+        let probability = |n: usize| (logits["top"][n][1].as_f64().expect("a number") - sum).exp();
+        assert_eq!(logits["top"][0][0], token["token"]);
+        assert!(
+            probability(0) + probability(1) + probability(2) < 1.0,
+            "{logits}"
+        );
+        assert!(
+            probability(0) > 1.0 / 600.0,
+            "no less than all alike: {logits}"
+        );
+        let digits = logits["top"][0][2].as_str().expect("digits");
+        bytes.extend(
+            (0..digits.len())
+                .step_by(2)
+                .map(|at| u8::from_str_radix(&digits[at..at + 2], 16).expect("a byte")),
+        );
+    }
+    assert!(bytes.len() > 12);
+    assert_eq!(String::from_utf8_lossy(&bytes), text_of(&events));
+}
+
+#[test]
+fn a_control_token_among_the_largest_logits_has_no_bytes() {
+    let events = program(vec![Step::Type(
+        br#"{"op":"complete","ids":[5,6],"max_tokens":30,"temperature":0,"top_logits":100,"ignore_eos":true}
+"#,
+    )]);
+    let tops = events.iter().filter_map(|event| event["top"].as_array());
+    let (control, text): (Vec<&Value>, Vec<&Value>) =
+        tops.flatten().partition(|top| top[0].as_u64() < Some(3));
+    assert!(!control.is_empty() && control.iter().all(|top| top[2] == ""));
+    assert!(text.len() > 100 && text.iter().all(|top| top[2] != ""));
 }

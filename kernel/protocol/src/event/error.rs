@@ -43,6 +43,7 @@ macro_rules! codes {
 
 codes! {
     BadUtf8         "the line is not UTF-8";
+    BadCrc          "the line's CRC-32C is wrong, or missing where lines before had one";
     BadJson         "the line is no JSON object, or a field has the wrong type";
     MissingField    "the op needs a field that is not there";
     UnknownOp       "no op has this name";

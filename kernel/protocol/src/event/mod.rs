@@ -4,6 +4,7 @@
 
 mod done;
 mod error;
+mod logits;
 mod record;
 mod sd;
 
@@ -20,6 +21,7 @@ use serde::{Deserialize, Serialize};
 
 pub use done::{Done, Finish, Generated, Timing, Usage};
 pub use error::{Error, ErrorCode};
+pub use logits::{Logits, Top, TopEntry};
 pub use record::{Action, Bench, Check, CheckKind, Kernels, Membw, Phase, Ppl, Samples};
 pub use sd::{BaseClock, Sd, SdCard, SdErrors, SdRead, SdTransfer, SdWords};
 
@@ -28,6 +30,9 @@ pub use sd::{BaseClock, Sd, SdCard, SdErrors, SdRead, SdTransfer, SdWords};
 pub struct Answer<I, E> {
     /// The request's [`Id`].
     pub id: I,
+    /// Which event of the answer, from 0: where the request's line had a checksum.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub n: Option<u32>,
     /// The [`Event`].
     #[serde(flatten)]
     pub event: E,
@@ -58,6 +63,8 @@ pub enum Event<'a> {
     Models(Models),
     /// What runs here.
     Info(Box<Info>),
+    /// The details of the start-up.
+    Log(Log),
     /// A setting has changed.
     Settings(Changed),
     /// A measurement of prefill or decode.
@@ -103,19 +110,6 @@ pub struct Token<'a> {
 pub struct Text<'a> {
     /// The text.
     pub text: Cow<'a, str>,
-}
-
-/// The logits after one token.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
-pub struct Logits<'a> {
-    /// The token's position.
-    pub position: usize,
-    /// The CRC-32C of all logits as little-endian f32, in 8 hexadecimal digits.
-    #[serde(default, with = "crc32c", skip_serializing_if = "Option::is_none")]
-    pub crc32c: Option<u32>,
-    /// The largest ones with their ids, largest first.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub top: Option<Cow<'a, [(usize, f32)]>>,
 }
 
 /// What one core did in one phase.
@@ -199,6 +193,13 @@ pub struct Info {
     pub limits: Limits,
 }
 
+/// The details of the start-up.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Log {
+    /// As a person reads them; none where the machine keeps none.
+    pub lines: Vec<String>,
+}
+
 /// The longest lines that are taken.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Limits {
@@ -249,25 +250,4 @@ pub struct TextReady {
     pub chunks: usize,
     /// Tokens of a chunk.
     pub chunk_len: usize,
-}
-
-/// A checksum in eight hexadecimal digits.
-mod crc32c {
-    use alloc::string::String;
-    use serde::{Deserialize, Deserializer, Serializer, de};
-
-    pub fn serialize<S: Serializer>(crc: &Option<u32>, serializer: S) -> Result<S::Ok, S::Error> {
-        match crc {
-            Some(crc) => serializer.collect_str(&format_args!("{crc:08x}")),
-            None => serializer.serialize_none(),
-        }
-    }
-
-    pub fn deserialize<'de, D: Deserializer<'de>>(
-        deserializer: D,
-    ) -> Result<Option<u32>, D::Error> {
-        let digits = Option::<String>::deserialize(deserializer)?;
-        let parse = |digits: String| u32::from_str_radix(&digits, 16).map_err(de::Error::custom);
-        digits.map(parse).transpose()
-    }
 }

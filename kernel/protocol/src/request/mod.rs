@@ -106,6 +106,8 @@ macro_rules! ops {
 ops! {
     Info       "info"       (Info) "`info`"
         "What runs here: firmware, board, model, limits, settings.";
+    Log        "log"        (Log) "`log`"
+        "The details of the start-up, as a report about a board should contain them.";
     Models     "models"     (Models) "`models`"
         "The model files on the card.";
     Load       "load"       (Load) "`progress` …, `loaded`"

@@ -3,8 +3,9 @@
 use protocol::Event;
 use protocol::event::{
     Action, Bench, Changed, Check, CheckKind, Counts, Done, Error, ErrorCode, Finish, Generated,
-    Info, Kernels, Limits, Loaded, Logits, Membw, ModelEntry, Models, Phase, Ppl, Progress,
-    Samples, Sd, SdCard, SdErrors, SdRead, SdTransfer, SdWords, Text, Timing, Token, Tokens, Usage,
+    Info, Kernels, Limits, Loaded, Log, Logits, Membw, ModelEntry, Models, Phase, Ppl, Progress,
+    Samples, Sd, SdCard, SdErrors, SdRead, SdTransfer, SdWords, Text, Timing, Token, Tokens, Top,
+    TopEntry, Usage,
 };
 use protocol::facts::{BoardFacts, Conditions, Health, LoadTiming, ModelFacts, Stack};
 use protocol::settings::KernelSet;
@@ -39,7 +40,23 @@ pub fn events() -> Vec<Event<'static>> {
         Event::Logits(Logits {
             position: 3,
             crc32c: Some(0x1234_5678),
-            top: Some(vec![(1, 0.5), (2, 0.25)].into()),
+            log_sum_exp: Some(0.75),
+            top: Some(Top {
+                entries: vec![
+                    TopEntry {
+                        id: 1,
+                        logit: 0.5,
+                        n_bytes: 2,
+                    },
+                    TopEntry {
+                        id: 2,
+                        logit: 0.25,
+                        n_bytes: 1,
+                    },
+                ]
+                .into(),
+                bytes: vec![0xC3, 0x0A, 0xFF].into(),
+            }),
         }),
         Event::Counts(Counts {
             phase: Phase::Prefill,
@@ -69,6 +86,9 @@ pub fn events() -> Vec<Event<'static>> {
             }],
         }),
         Event::Info(Box::new(info())),
+        Event::Log(Log {
+            lines: vec!["a".into()],
+        }),
         Event::Settings(Changed::new(Setting::Temperature, &Settings::default())),
         Event::Bench(Box::new(Bench {
             phase: Phase::Decode,

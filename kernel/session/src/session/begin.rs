@@ -17,7 +17,7 @@ use lab::selftest::Selftest;
 use lab::{Experiment, Machine, Report};
 use llm::tokenizer::TokenId;
 use protocol::event::{
-    Changed, Done, Error, ErrorCode, Event, Info, Limits, ModelEntry, Models, Text, Tokens,
+    Changed, Done, Error, ErrorCode, Event, Info, Limits, Log, ModelEntry, Models, Text, Tokens,
 };
 use protocol::facts::ModelFacts;
 use protocol::request::{Logits, Message, Prompt, Sampling};
@@ -42,6 +42,9 @@ impl<'m, M: Machine> Session<'_, 'm, M> {
                 settings: self.state.settings.clone(),
                 limits: Limits::THIS,
             }))),
+            Op::Log(_) => out.event(Event::Log(Log {
+                lines: machine.details().lines().map(String::from).collect(),
+            })),
             Op::Models(_) => {
                 let files = machine
                     .models()

@@ -62,7 +62,7 @@ pub fn run(args: &Args) -> Result<()> {
         args.weight_type
     );
     let type_of = |name: &str| fixed.unwrap_or_else(|| q4_k_m(name));
-    write_model(&args.output, "values", |file, progress| {
+    write_model(&args.output, |file, progress| {
         Ok(write_mixed(&shape, &type_of, file, progress)?)
     })
 }

@@ -25,27 +25,4 @@ pub enum Error {
         row_len: u64,
         block_len: u64,
     },
-    /// Tensor bytes out of the table's order; `expected` is empty when all are written.
-    #[error("bytes of {given} {}", declared(.expected))]
-    Order { given: String, expected: String },
-    /// More bytes than the tensor's shape and type take.
-    #[error("more than the {len_bytes} bytes of {tensor}")]
-    Overfull { tensor: String, len_bytes: u64 },
-    /// The file ended before this tensor did.
-    #[error("the bytes of {tensor} are incomplete")]
-    Unfinished { tensor: String },
-}
-
-impl From<io::Error> for Error {
-    fn from(error: io::Error) -> Error {
-        Error::Io(error)
-    }
-}
-
-/// What is wrong about bytes where `expected`, or nothing more, was declared.
-fn declared(expected: &str) -> String {
-    match expected {
-        "" => "after the last declared tensor".into(),
-        name => format!("where {name} was declared next"),
-    }
 }
