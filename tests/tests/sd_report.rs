@@ -10,6 +10,7 @@ use std::fs;
 use std::time::Duration;
 use tests::boot::{assert_clean_log, boot, kernel, machine, session};
 use tests::card::{Card, MODEL};
+use tests::monitor::MonitorSocket;
 use tests::requests::{complete, events, ids, tokens};
 use xtask::card::CardFile;
 use xtask::session::{PROMPT, Session};
@@ -132,6 +133,24 @@ fn an_empty_slot_ends_in_one_clear_line() {
     let text = type_line(&mut pi, "/help");
     assert!(text.contains("/sd "), "{text}");
     assert_clean_log(&mut pi);
+}
+
+/// It starts the card anew each time: another one may be in the slot.
+#[test]
+fn a_card_that_was_pulled_out_is_not_told_of() {
+    let card = card();
+    let socket = MonitorSocket::new(card.path());
+    let mut pi = session(&socket.attach(machine(&card)));
+    let mut hand = socket.connect();
+    assert!(report(&mut pi).0.card.is_some());
+    hand.eject();
+    let text = type_line(&mut pi, "/sd");
+    assert!(
+        text.contains("no card answers") && !text.contains("CID"),
+        "{text}"
+    );
+    hand.insert(card.path());
+    assert!(report(&mut pi).0.card.is_some());
 }
 
 #[test]
