@@ -102,6 +102,7 @@ fn kernel_main(boot: &BootInfo) -> ! {
         arena,
         info,
         command_line,
+        logs: options.log,
         entropy: board::random_bits().unwrap_or_else(boot::wait::ticks),
     };
     // The last access that may hang is behind us.
