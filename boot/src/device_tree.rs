@@ -23,6 +23,9 @@ const END: u32 = 9;
 /// Why a tree could not be read.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum Error {
+    /// No tree can be there.
+    #[error("no device tree: none can be there")]
+    BadAddress,
     /// The first word is not the magic number.
     #[error("no device tree: it starts with {found:#010x}")]
     NoMagic {

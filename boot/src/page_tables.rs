@@ -167,13 +167,14 @@ impl<'a> PageTables<'a> {
             let physical = physical_addr + (addr - range.start);
             let whole_block =
                 (addr | physical).is_multiple_of(BLOCK_BYTES) && range.end - addr >= BLOCK_BYTES;
-            if whole_block && self.tables[level2].0[slot] == 0 {
-                self.tables[level2].0[slot] = physical | memory.attributes() | BLOCK;
+            let entry = self.entry(level2, slot)?;
+            if whole_block && *entry == 0 {
+                *entry = physical | memory.attributes() | BLOCK;
                 addr += BLOCK_BYTES;
                 continue;
             }
             let level3 = self.table_below(level2, slot, addr)?;
-            let page = &mut self.tables[level3].0[level3_index(addr)];
+            let page = self.entry(level3, level3_index(addr))?;
             if *page != 0 {
                 return Err(MapError::Occupied { addr });
             }
@@ -259,19 +260,28 @@ impl<'a> PageTables<'a> {
 
     /// The table that entry `slot` of table `parent` points to, made if the entry is empty.
     fn table_below(&mut self, parent: usize, slot: usize, addr: u64) -> Result<usize, MapError> {
-        let entry = self.tables[parent].0[slot];
+        let entry = *self.entry(parent, slot)?;
         if entry == 0 {
             let new = *self.used;
-            if new == self.tables.len() {
-                return Err(MapError::OutOfTables { tables: new });
-            }
+            *self.table(new)? = Table::EMPTY;
             *self.used += 1;
-            self.tables[new] = Table::EMPTY;
-            self.tables[parent].0[slot] =
-                (self.base_addr + new as u64 * PAGE_BYTES) | TABLE_OR_PAGE;
+            *self.entry(parent, slot)? = (self.base_addr + new as u64 * PAGE_BYTES) | TABLE_OR_PAGE;
             return Ok(new);
         }
         self.next(entry).ok_or(MapError::Occupied { addr })
+    }
+
+    /// Table `index` of the pool. No panic where there is none: `map_at` runs before the MMU is on, where the atomics of a
+    /// panic are an abort (`cargo xtask audit` follows what can run there).
+    fn table(&mut self, index: usize) -> Result<&mut Table, MapError> {
+        let tables = self.tables.len();
+        self.tables
+            .get_mut(index)
+            .ok_or(MapError::OutOfTables { tables })
+    }
+
+    fn entry(&mut self, table: usize, slot: usize) -> Result<&mut u64, MapError> {
+        Ok(&mut self.table(table)?.0[slot % ENTRIES])
     }
 
     fn next(&self, entry: u64) -> Option<usize> {

@@ -71,10 +71,27 @@ pub const TCR_EL1: u64 = (64 - VA_BITS)         // T0SZ
 /// prefetch distance 3. The firmware's stub writes `SMPEN` alone, which shortens both (MMU-11).
 pub const CPUECTLR_EL1_PREFETCH: u64 = 0b11 << 35 | 0b11 << 32 | 1 << 6;
 
+/// The board's counter, where no stub of the firmware has said so in `CNTFRQ_EL0`.
+pub const DEFAULT_COUNTER_HZ: u64 = 54_000_000;
+
+/// What `CNTFRQ_EL0` says; times are divided by it.
+pub const fn counter_hz(cntfrq: u64) -> u64 {
+    match cntfrq {
+        0 => DEFAULT_COUNTER_HZ,
+        hz => hz,
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
     use aarch64_cpu::registers as cpu;
+
+    #[test]
+    fn a_counter_without_a_frequency_is_the_boards() {
+        assert_eq!(counter_hz(0), 54_000_000);
+        assert_eq!(counter_hz(62_500_000), 62_500_000);
+    }
 
     #[test]
     fn exception_level_registers_match_their_fields() {

@@ -3,7 +3,7 @@
 use core::arch::global_asm;
 
 use crate::layout::{CoreStacks, STACK_PAINT, STACKS};
-use crate::{cores, mmu, registers, vectors, wait};
+use crate::{cores, mmu, registers, vectors};
 
 /// Where the image is linked to run.
 pub const LOAD_ADDR: u64 = 0x8_0000;
@@ -33,7 +33,7 @@ global_asm!(
     mair = const registers::MAIR_EL1,
     tcr = const registers::TCR_EL1,
     gpio = const 0xFE20_0000_u64,
-    default_counter_hz = const wait::DEFAULT_HZ,
+    default_counter_hz = const registers::DEFAULT_COUNTER_HZ,
 );
 
 /// What the firmware left us, and how we came to run.

@@ -42,7 +42,7 @@ _start:
     // kernel_address). The two places may overlap: what copies runs behind the end of both.
     ldr     x1, ={load_addr}
     cmp     x21, x1
-    b.eq    .Lplaced
+    b.eq    __placed
     mov     x23, #1
     tst     x21, #7
     b.ne    .Lblink_code                // not even the copy could read it
@@ -54,14 +54,14 @@ _start:
     csel    x8, x3, x5, hi
     add     x8, x8, #63
     and     x8, x8, #~63
-    adr     x9, .Lmover
+    adr     x9, __mover
     adr     x10, .Lmover_end
     mov     x11, x8
 0:  ldr     w12, [x9], #4
     str     w12, [x11], #4
     cmp     x9, x10
     b.lo    0b
-    ldr     x7, =.Lplaced               // absolute: continue in the copy
+    ldr     x7, =__placed               // absolute: continue in the copy
     dsb     sy
     ic      iallu
     dsb     sy
@@ -69,7 +69,7 @@ _start:
     br      x8
 
 // Copies x1 to x3 from x4 to x5 and continues at x7: downwards from the front, upwards from the back.
-.Lmover:
+__mover:
     cmp     x1, x4
     b.hi    1f
 0:  ldp     x9, x10, [x4], #16
@@ -88,7 +88,7 @@ _start:
     br      x7
 .Lmover_end:
 
-.Lplaced:
+__placed:
     bl      .Lenter_el1
 
     // RAM holds leftovers of the firmware and of the previous boot: clear what Rust calls zero,

@@ -8,6 +8,8 @@ use core::time::Duration;
 use aarch64_cpu::asm::{self, barrier};
 use aarch64_cpu::registers::{CNTFRQ_EL0, CNTVCT_EL0, Readable};
 
+use crate::registers;
+
 /// One turn of a short wait: another core will be done in microseconds.
 pub fn relax() {
     // SAFETY: `yield` is a hint.
@@ -38,15 +40,9 @@ pub fn ticks() -> u64 {
     CNTVCT_EL0.get()
 }
 
-/// The board's counter, where no stub of the firmware has said so in `CNTFRQ_EL0`.
-pub(crate) const DEFAULT_HZ: u64 = 54_000_000;
-
 /// Ticks per second: 54 MHz on the board, 62.5 MHz in QEMU.
 pub fn ticks_per_second() -> u64 {
-    match CNTFRQ_EL0.get() {
-        0 => DEFAULT_HZ,
-        hz => hz,
-    }
+    registers::counter_hz(CNTFRQ_EL0.get())
 }
 
 /// Waits until `done` or until `limit` has passed; says whether it was done.

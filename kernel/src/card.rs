@@ -6,6 +6,7 @@
 mod controller;
 mod error;
 mod file;
+mod report;
 
 use alloc::boxed::Box;
 use alloc::vec::Vec;
@@ -17,7 +18,7 @@ use drivers::sd::adma::Table;
 use drivers::sd::card::Counters;
 use drivers::sd::host::Transfer;
 use drivers::sd::registers::Block;
-use drivers::sd::{Modes, Sdhci};
+use drivers::sd::{CardError, Modes, SdCard, Sdhci};
 use llm::checked::parse_checksum;
 use storage::{Entry, Layout, Volume};
 
@@ -29,10 +30,11 @@ pub use file::CardFile;
 /// Longest checksum file: digits, two blanks, and the longest name.
 const CHECKSUM_FILE_BYTES: usize = 1024;
 
-/// The slot. At most one of its parts is in use: the controller alone, or a mounted volume on it.
+/// The slot. One of its parts is in use: the controller alone, a card on it, or a mounted volume on that.
 pub struct Slot {
     legacy: bool,
     idle: Option<Controller>,
+    card: Option<SdCard<Controller>>,
     volume: Option<Volume<CardBlocks>>,
     ways: Ways,
     test: TestMemory,
@@ -56,6 +58,7 @@ impl Slot {
         Self {
             legacy: is_legacy,
             idle: Some(controller),
+            card: None,
             volume: None,
             ways: Ways::default(),
             test: TestMemory::new(),
@@ -83,22 +86,27 @@ impl Slot {
 
     /// Forgets the volume and the card: the next access finds out anew what is in the slot.
     pub fn unmount(&mut self) {
-        if let Some(volume) = self.volume.take() {
-            let card = volume.unmount().card;
+        let mounted = self.volume.take().map(|volume| volume.unmount().card);
+        if let Some(card) = mounted.or_else(|| self.card.take()) {
             self.counters = self.counters + card.counters();
             self.idle = Some(card.release());
         }
     }
 
+    /// Starts the card, unless it is started.
+    fn start(&mut self) -> Result<SdCard<Controller>, CardError> {
+        if let Some(card) = self.card.take() {
+            return Ok(card);
+        }
+        let controller = self.idle.take().expect("idle while nothing is started");
+        start(controller, self.ways, &mut self.test).map_err(|(error, controller)| {
+            self.idle = Some(controller);
+            error
+        })
+    }
+
     fn mount(&mut self) -> Result<(), Error> {
-        let controller = self.idle.take().expect("idle while nothing is mounted");
-        let card = match start(controller, self.ways, &mut self.test) {
-            Ok(card) => card,
-            Err((error, controller)) => {
-                self.idle = Some(controller);
-                return Err(storage::Error::Device(error).into());
-            }
-        };
+        let card = self.start().map_err(storage::Error::Device)?;
         let mut blocks = CardBlocks { card };
         match Layout::read_all(&mut blocks) {
             Ok(layouts) => {

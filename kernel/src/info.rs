@@ -2,16 +2,16 @@
 
 use core::fmt;
 
-use boot::device_tree::MemoryNodes;
 use boot::ram::Ranges;
 use boot::start::BootInfo;
 use boot::{cpu, pmu, wait};
 use drivers::machine;
 use drivers::property::{ClockId, Throttled};
+use drivers::sd::registers::Word;
 
 use crate::board;
 use crate::clock::Clock;
-use crate::memory;
+use crate::memory::{self, TreeReading};
 use drivers::clock::Clock as _;
 
 /// The time over which the core clock is measured.
@@ -36,13 +36,13 @@ pub struct BoardInfo {
     pub entry_level: u8,
     /// Whether an interrupt that core 0 sent to itself has arrived.
     pub interrupts: bool,
-    /// What the device tree says about memory, if there is one.
-    pub tree: Option<MemoryNodes>,
+    /// What the device tree says about memory, or why it says nothing.
+    pub tree: TreeReading,
 }
 
 impl BoardInfo {
     /// Asks the board. Before the RAM is known, so that `ram` is empty at first.
-    pub fn ask(boot: &BootInfo) -> Self {
+    pub fn ask(boot: &BootInfo, tree: TreeReading) -> Self {
         let mut mailbox = board::mailbox().lock();
         let firmware_revision = mailbox.firmware_revision().ok();
         let counter_hz = wait::ticks_per_second();
@@ -60,7 +60,7 @@ impl BoardInfo {
             counter_hz,
             entry_level: boot.entry_level,
             interrupts: false,
-            tree: None,
+            tree,
         }
     }
 
@@ -95,16 +95,42 @@ impl fmt::Display for Details<'_> {
         writeln!(f, "interrupts {}", info.interrupts)?;
         writeln!(f, "RAM        {}", info.ram)?;
         writeln!(f, "arena      {}", memory::Arena)?;
-        match &info.tree {
-            Some(tree) => {
+        let TreeReading {
+            addr,
+            len_bytes,
+            nodes,
+        } = &info.tree;
+        write!(f, "tree       at {addr:#x}")?;
+        if let Some(len) = len_bytes {
+            write!(f, ", {len} bytes")?;
+        }
+        match nodes {
+            Ok(tree) => {
+                writeln!(f)?;
                 writeln!(f, "tree RAM   {}", tree.ram)?;
                 writeln!(f, "reserved   {}", tree.reserved)?;
                 writeln!(f, "EMMC2 DMA  {:x?}", tree.emmc2_dma_base)?;
             }
-            None => writeln!(f, "tree       none")?,
+            Err(error) => writeln!(f, ": {error}")?,
         }
         writeln!(f, "chip       {}", Hex(board::chip_revision()))?;
         writeln!(f, "EMMC2 caps {}", Hex(board::emmc2_capabilities()))?;
+        // As the VideoCore's firmware has left them: nothing has reset the controller yet.
+        for word in [
+            Word::Present,
+            Word::HostPower,
+            Word::ClockReset,
+            Word::AutoHost2,
+            Word::CapabilitiesHigh,
+            Word::SlotVersion,
+        ] {
+            writeln!(
+                f,
+                "EMMC2 {:#04x} {}",
+                word as usize,
+                Hex(board::emmc2_word(word))
+            )?;
+        }
         let mut mailbox = board::mailbox().lock();
         writeln!(f, "VPU's RAM  {:x?}", mailbox.arm_memory().ok())?;
         for clock in [
@@ -114,11 +140,15 @@ impl fmt::Display for Details<'_> {
             ClockId::Sdram,
             ClockId::Emmc2,
         ] {
-            let (rate, max) = (
+            let (rate, max, measured) = (
                 mailbox.clock_rate_hz(clock).ok(),
                 mailbox.max_clock_rate_hz(clock).ok(),
+                mailbox.measured_clock_rate_hz(clock).ok(),
             );
-            writeln!(f, "clock      {clock:?} {rate:?} Hz, at most {max:?}")?;
+            writeln!(
+                f,
+                "clock      {clock:?} {rate:?} Hz, at most {max:?}, measured {measured:?}"
+            )?;
         }
         let throttled = mailbox.throttled().ok().map(|throttled| throttled.0);
         let temperature = mailbox.temperature_milli_c().ok();

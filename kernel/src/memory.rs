@@ -17,28 +17,15 @@ use core::ops::Range;
 use boot::device_tree::{self, HEADER_BYTES, MemoryNodes};
 use boot::mmu;
 use boot::page_tables::{BLOCK_BYTES, MapError, Memory, PAGE_BYTES};
-use boot::ram::{self, MAX_RANGES, Ranges};
+use boot::ram::{self, MAX_RANGES};
+use boot::survey::Survey;
 use ops::arena::Line;
 use spin::Once;
 
 use crate::heap;
 
-/// If neither mailbox nor device tree answers: every Pi 4 has this much with any `gpu_mem`.
-const CERTAIN_RAM: Range<u64> = 0..0x1000_0000;
-
 /// Where the arena is seen: above all physical RAM.
 const ARENA_START: u64 = 0x4_0000_0000;
-
-/// What is known about RAM before any of it is used.
-#[derive(Clone, Debug)]
-pub struct Survey {
-    /// RAM that exists and is the ARM's.
-    pub ram: Ranges,
-    /// The part that the firmware keeps.
-    pub reserved: Ranges,
-    /// What the device tree says, if there is one.
-    pub tree: Option<MemoryNodes>,
-}
 
 /// Why RAM could not be taken into use.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
@@ -54,9 +41,33 @@ pub enum Error {
     },
 }
 
+/// What came of reading the device tree.
+#[derive(Clone, Debug)]
+pub struct TreeReading {
+    /// Where the firmware says that it is.
+    pub addr: u64,
+    /// The length that its header states, if there is a header.
+    pub len_bytes: Option<usize>,
+    /// What it says about memory, or why it says nothing.
+    pub nodes: Result<MemoryNodes, device_tree::Error>,
+}
+
 /// Reads the device tree at `addr`, if there is one. Its pages are mapped for the time being only.
-pub fn read_device_tree(addr: u64) -> Result<MemoryNodes, device_tree::Error> {
-    let none = device_tree::Error::NoMagic { found: 0 };
+pub fn read_device_tree(addr: u64) -> TreeReading {
+    let len_bytes = device_tree_len(addr);
+    let nodes = len_bytes.and_then(|len| {
+        let nodes = with_mapped(addr, len, device_tree::memory_nodes);
+        nodes.unwrap_or(Err(device_tree::Error::BadAddress))
+    });
+    TreeReading {
+        addr,
+        len_bytes: len_bytes.ok(),
+        nodes,
+    }
+}
+
+fn device_tree_len(addr: u64) -> Result<usize, device_tree::Error> {
+    let none = device_tree::Error::BadAddress;
     let image = boot::layout::image();
     let overlaps_image = addr < image.stacks.end && addr + HEADER_BYTES as u64 > image.text.start;
     let is_plausible = (PAGE_BYTES..ram::LOW_END).contains(&addr) && addr.is_multiple_of(8);
@@ -66,8 +77,7 @@ pub fn read_device_tree(addr: u64) -> Result<MemoryNodes, device_tree::Error> {
     let header = with_mapped(addr, HEADER_BYTES, |bytes| {
         device_tree::total_bytes(bytes.first_chunk().ok_or(none)?)
     });
-    let total = header.unwrap_or(Err(none))?;
-    with_mapped(addr, total, device_tree::memory_nodes).unwrap_or(Err(none))
+    header.unwrap_or(Err(none))
 }
 
 /// Maps `len` bytes at `addr` for reading while `look` runs; nothing if something is there already.
@@ -82,28 +92,6 @@ fn with_mapped<R>(addr: u64, len: usize, look: impl FnOnce(&[u8]) -> R) -> Optio
     // SAFETY: `look` has returned, and its result borrows nothing.
     unsafe { mmu::unmap(start..end) }.ok()?;
     Some(result)
-}
-
-/// Puts together what mailbox, revision and device tree say.
-pub fn survey(
-    tree: Option<MemoryNodes>,
-    low: Option<Range<u64>>,
-    revision: Option<u32>,
-    emulated: bool,
-) -> Survey {
-    let total = revision.and_then(ram::total_bytes_of_revision);
-    let total = total.or(tree.as_ref().map(MemoryNodes::total_bytes));
-    let mailbox = low.map_or(Ranges::EMPTY, |low| ram::from_mailbox(low, total));
-    let mut ram = ram::reconcile(tree.as_ref().map(|tree| &tree.ram), &mailbox, emulated);
-    if ram.is_empty() {
-        ram.add(CERTAIN_RAM);
-    }
-    let reserved = tree.as_ref().map_or(Ranges::EMPTY, |tree| tree.reserved);
-    Survey {
-        ram,
-        reserved,
-        tree,
-    }
 }
 
 /// A part of the arena that is one piece of physical memory.

@@ -4,6 +4,9 @@ use qemu::Machine;
 use std::path::PathBuf;
 use std::time::Duration;
 use tests::boot::{image, kernel};
+use tests::card::Card;
+use xtask::card::CardFile;
+use xtask::session::PROMPT;
 
 const PATIENCE: Duration = Duration::from_secs(120);
 
@@ -47,18 +50,51 @@ fn missing_cores_are_said_once_and_the_rest_goes_on() {
 #[test]
 fn the_log_for_reports_has_what_the_machine_is() {
     let text = start_of(&Machine::new(&kernel().image_path).append("board.log"));
+    assert_has_the_log(&text);
+}
+
+/// By the setting and by the command too, where nobody can change the command line.
+#[test]
+fn the_log_for_reports_comes_without_the_command_line() {
+    let card = Card::with(&[CardFile::bytes("pilm.txt", b"log = on\r\n".to_vec())]);
+    let mut pi = Machine::new(&kernel().image_path)
+        .card(card.path())
+        .boot()
+        .unwrap();
+    let text = pi.expect(PROMPT, PATIENCE).unwrap();
+    assert_has_the_log(&text);
+    pi.send_line("/set log off").unwrap();
+    pi.expect(PROMPT, PATIENCE).unwrap();
+    pi.send_line("/log").unwrap();
+    assert_has_the_log(&pi.expect(PROMPT, PATIENCE).unwrap());
+}
+
+fn assert_has_the_log(text: &str) {
     for line in [
         "board      Raspberry Pi 4B rev 1.5 (0x00b03115)",
         "entry      EL2, counter 62500000 Hz",
         "emulated   true",
         "RAM        0x0-0x3bffffff, 0x40000000-0x7fffffff",
-        "tree       none",
+        "tree       at 0x100: no device tree: none can be there",
         // the probe of a register that QEMU does not have comes back
         "chip       -",
         "EMMC2 caps 0x052134b4",
     ] {
         assert!(text.contains(line), "no {line:?} in:\n{text}");
     }
+}
+
+#[test]
+fn a_word_that_does_nothing_is_said_once() {
+    let words = "board.barrier=ten board.lag board.sd=pio";
+    let text = start_of(&Machine::new(&kernel().image_path).append(words));
+    for line in [
+        "board.barrier=ten: must be a whole number of seconds",
+        "board.lag: unknown; there are board.log, ",
+    ] {
+        assert_eq!(text.matches(line).count(), 1, "no {line:?} in:\n{text}");
+    }
+    assert!(!text.contains("board.sd=pio:"), "{text}");
 }
 
 /// What the firmware prints when `option` makes it fail; a key then restarts it, which ends QEMU.
@@ -101,6 +137,7 @@ fn a_device_tree_is_read() {
         .arg("-dtb")
         .arg(path);
     let text = start_of(&machine);
+    assert!(text.contains("tree       at 0x8000000, "), "{text}");
     assert!(text.contains("tree RAM   0x0-0x3bffffff"), "{text}");
     assert!(
         text.contains("reserved   0x0-0xfff, 0x39000000-0x39ffffff"),
@@ -111,6 +148,54 @@ fn a_device_tree_is_read() {
         text.contains("RAM        0x0-0x3bffffff, 0x40000000-0x7fffffff"),
         "{text}"
     );
+}
+
+#[test]
+fn a_device_tree_that_cannot_be_read_is_said() {
+    let tree = smallest_tree();
+    let mut impossible = tree.clone();
+    impossible[4..8].copy_from_slice(&0xFFFF_FFFF_u32.to_be_bytes());
+    let mut cut_off = tree.clone();
+    cut_off.truncate(120);
+    cut_off[4..8].copy_from_slice(&120_u32.to_be_bytes());
+    for (name, bytes, what) in [
+        (
+            "junk",
+            vec![0xA5; 64],
+            "no device tree: it starts with 0xa5a5a5a5",
+        ),
+        (
+            "impossible",
+            impossible,
+            "device tree ignored: impossible sizes",
+        ),
+        ("cut-off", cut_off, "device tree ignored: cut off at byte"),
+    ] {
+        let path = scratch(&format!("{name}.dtb"));
+        std::fs::write(&path, bytes).unwrap();
+        // mov x0, #0x8000000; mov x1, #0x200000; br x1
+        let stub = scratch(&format!("{name}.img"));
+        let jump = [0xD2A1_0000_u32, 0xD2A0_0401, 0xD61F_0020];
+        let words: Vec<u8> = jump.iter().flat_map(|word| word.to_le_bytes()).collect();
+        std::fs::write(&stub, words).unwrap();
+        let image = kernel().image_path.display();
+        let machine = Machine::new(&stub)
+            .arg("-device")
+            .arg(format!("loader,file={image},addr=0x200000,force-raw=on"))
+            .arg("-device")
+            .arg(format!(
+                "loader,file={},addr=0x8000000,force-raw=on",
+                path.display()
+            ));
+        let text = start_of(&machine);
+        assert_eq!(text.matches(what).count(), 1, "no {what:?} in:\n{text}");
+        assert!(
+            text.contains("(at 0x8000000); RAM as the mailbox"),
+            "{text}"
+        );
+    }
+    let text = start_of(&Machine::new(&kernel().image_path));
+    assert!(!text.contains("device tree"), "{text}");
 }
 
 /// A tree with two reserved pieces and a root that QEMU can add its memory node to.

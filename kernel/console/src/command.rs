@@ -4,8 +4,8 @@ use alloc::format;
 use alloc::string::{String, ToString};
 use protocol::Op;
 use protocol::request::{
-    Bench, Complete, Info, Kernels, Load, Logits, Membw, Models, Ppl, Reboot, Reset, Sampling,
-    Selftest, Set,
+    Bench, Complete, Info, Kernels, Load, Log, Logits, Membw, Models, Ppl, Reboot, Reset, Sampling,
+    Sd, Selftest, Set,
 };
 use protocol::scalar::Scalar;
 
@@ -44,6 +44,11 @@ const COMMANDS: &[(&str, &str, Meaning)] = &[
     ("/info", "firmware, board, memory and model", |_| {
         ask(Op::Info(Info {}))
     }),
+    (
+        "/log",
+        "details of the start-up, for a report about a board",
+        |_| ask(Op::Log(Log {})),
+    ),
     ("/reset", "forgets the conversation", |_| {
         ask(Op::Reset(Reset {}))
     }),
@@ -98,6 +103,11 @@ const COMMANDS: &[(&str, &str, Meaning)] = &[
     ("/membw", "measures memory bandwidth", |_| {
         ask(Op::Membw(Membw::default()))
     }),
+    (
+        "/sd",
+        "what card and controller say, and their speed",
+        |_| ask(Op::Sd(Sd {})),
+    ),
     ("/bench [RUNS]", "measures prefill and decode", |runs| {
         let bench = Bench {
             runs: number(runs)?,

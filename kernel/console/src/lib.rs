@@ -6,7 +6,7 @@
 //! | [`board`] | what the console needs of the machine that it runs on |
 //! | [`input_queue`], [`line_editor`], [`history`] | bytes to lines, with echo; a stop while the session is busy |
 //! | [`command`] | a person's line to a request |
-//! | [`person`], [`records`], [`info`] | events to text |
+//! | [`person`], [`records`], [`info`], [`sd`] | events to text |
 //! | [`answers`] | events to the lines of a program |
 //! | [`screen`] | text to the serial line |
 //!
@@ -28,6 +28,7 @@ pub mod person;
 pub mod records;
 mod run;
 pub mod screen;
+pub mod sd;
 
 pub use board::{Board, Serial};
 pub use history::History;

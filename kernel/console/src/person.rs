@@ -4,6 +4,7 @@ use crate::command::{self, Action};
 use crate::info::{BoardLine, show_info};
 use crate::records::{Status, bench_row, check_row, kernels_row, matrix_line, membw_row};
 use crate::screen::{Screen, Size, counted, say};
+use crate::sd::{SdReport, sd_read_row};
 use alloc::string::String;
 use core::fmt::Write;
 use protocol::event::{Done, Error, ErrorCode, Event, Finish, Models, Ppl, Progress};
@@ -202,6 +203,10 @@ impl<'b> Person<'b> {
             Event::Token(token) => self.screen.put_untrusted(&token.text),
             Event::Text(text) => self.screen.put_untrusted(&text.text),
             Event::Info(info) => show_info(self.screen, info),
+            Event::Log(log) if log.lines.is_empty() => {
+                self.screen.line("nothing is known of the start-up here");
+            }
+            Event::Log(log) => log.lines.iter().for_each(|line| self.screen.line(line)),
             Event::Models(models) => return self.models(client, models),
             Event::Loaded(loaded) => {
                 self.end_of_progress();
@@ -215,6 +220,8 @@ impl<'b> Person<'b> {
             Event::Membw(membw) if membw.samples.runs > 0 => {
                 say!(self.screen, "{}", membw_row(membw));
             }
+            Event::Sd(sd) => say!(self.screen, "{}", SdReport(sd)),
+            Event::SdRead(read) => say!(self.screen, "{}", sd_read_row(read)),
             Event::Kernels(kernels) => {
                 // Two types may have matrices of one name.
                 let matrix = matrix_line(kernels);

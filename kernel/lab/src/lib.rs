@@ -8,6 +8,7 @@
 //! | [`membw`] | how fast the cores read, write and copy memory |
 //! | [`kernels`] | what each set of kernels makes of the model's own weights |
 //! | [`perplexity`] | how well the model predicts a text |
+//! | [`sd`] | what the card slot says of itself, and how fast the card is read |
 //! | [`selftest`] | whether kernels, card and cores are right |
 //! | [`samples`] | repeated measurements and what they come to |
 //!
@@ -26,6 +27,7 @@ pub mod machine;
 pub mod membw;
 pub mod perplexity;
 pub mod samples;
+pub mod sd;
 pub mod selftest;
 
 pub use experiment::{Experiment, Lab, Report, Subject};

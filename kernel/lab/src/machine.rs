@@ -2,10 +2,11 @@
 
 use alloc::string::String;
 use alloc::vec::Vec;
+use core::cell::RefMut;
 use llm::engine::Timer;
 use llm::source::ModelSource;
 use parallel::Cores;
-use protocol::event::Phase;
+use protocol::event::{Phase, Sd, SdErrors};
 use protocol::facts::{BoardFacts, Health};
 
 /// A model file on the card.
@@ -31,6 +32,45 @@ pub enum TextFile {
     Whole(Vec<u8>),
 }
 
+/// One read of a piece of the card.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct SdReading {
+    /// What it took.
+    pub us: u64,
+    /// What went wrong and was put right.
+    pub errors: SdErrors,
+}
+
+/// A piece of the card, read for its time.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub struct SdPiece {
+    /// As loads read, if that is by DMA.
+    pub dma: Option<SdReading>,
+    /// By the data port, if asked for.
+    pub pio: Option<SdReading>,
+    /// Bytes that were read both ways.
+    pub compared_bytes: usize,
+    /// How many of them differ.
+    pub differing_bytes: usize,
+    /// Where in the piece the first of them is.
+    pub first_difference: Option<usize>,
+}
+
+/// A card slot, below the card's files. Nothing of it writes to a card.
+pub trait SdSlot {
+    /// As [`Machine::CardError`].
+    type Error;
+    /// Starts the card anew: what controller and card say, and why the card cannot be used if so.
+    fn look(&mut self) -> (Sd, Result<(), Self::Error>);
+    /// Reads `len_bytes` of the card at `offset`, both whole blocks, in the way of loads, and by the data
+    /// port if `by_pio`.
+    ///
+    /// # Errors
+    /// The card cannot be read.
+    fn read(&mut self, offset: u64, len_bytes: usize, by_pio: bool)
+    -> Result<SdPiece, Self::Error>;
+}
+
 /// The machine.
 pub trait Machine {
     /// What goes wrong with the card, in one line that says what to do.
@@ -51,6 +91,10 @@ pub trait Machine {
     fn facts(&self) -> &BoardFacts;
     /// What changes.
     fn health(&self) -> Health;
+    /// What a report about the machine should contain, a line each; empty where nothing is known.
+    fn details(&self) -> String {
+        String::new()
+    }
     /// Bytes of the heap in use, where that is known.
     fn heap_used_bytes(&self) -> Option<usize> {
         None
@@ -85,4 +129,8 @@ pub trait Machine {
     /// # Errors
     /// It cannot be read.
     fn text_file(&self, name: &str, limit_bytes: usize) -> Result<TextFile, Self::CardError>;
+    /// The card slot; none where files come from elsewhere.
+    fn sd_slot(&self) -> Option<RefMut<'_, dyn SdSlot<Error = Self::CardError>>> {
+        None
+    }
 }

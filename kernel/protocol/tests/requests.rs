@@ -13,6 +13,7 @@ fn full() -> Vec<Value> {
     });
     let mut requests = vec![
         json!({"op": "info"}),
+        json!({"op": "log"}),
         json!({"op": "models"}),
         json!({"op": "load", "name": "a"}),
         json!({"op": "reset"}),
@@ -25,6 +26,7 @@ fn full() -> Vec<Value> {
         json!({"op": "kernels", "runs": 3}),
         json!({"op": "ppl", "file": "a.txt", "chunks": 2}),
         json!({"op": "membw", "runs": 3, "bytes": 4096}),
+        json!({"op": "sd"}),
         json!({"op": "selftest"}),
         json!({"op": "reboot"}),
     ];

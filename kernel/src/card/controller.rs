@@ -7,6 +7,7 @@ use drivers::mmio::Mmio;
 use drivers::property::ClockId;
 use drivers::sd::adma::{self, DmaMap};
 use drivers::sd::base_clock::Question;
+use drivers::sd::card::PioReason;
 use drivers::sd::host::{Notice, SdHost};
 use drivers::sd::registers::Block;
 use drivers::sd::{CardError, Modes, SdCard, Sdhci, sdhci};
@@ -21,17 +22,34 @@ use crate::serial::Serial;
 /// length, which is written as 0.
 const DMA_TEST_BYTES: usize = 192 << 10;
 
+/// Whole cache lines of the heap, which every DMA engine reaches.
+pub(super) struct Lines {
+    memory: Vec<u8>,
+    len_bytes: usize,
+}
+
+impl Lines {
+    /// `len_bytes` of them, if the heap has room.
+    pub(super) fn try_new(len_bytes: usize) -> Option<Self> {
+        let mut memory = Vec::new();
+        let room = len_bytes + adma::ALIGNMENT;
+        memory.try_reserve_exact(room).ok()?;
+        memory.resize(room, 0);
+        Some(Self { memory, len_bytes })
+    }
+
+    pub(super) fn bytes(&mut self) -> &mut [u8] {
+        let start = self.memory.as_ptr().align_offset(adma::ALIGNMENT);
+        &mut self.memory[start..][..self.len_bytes]
+    }
+}
+
 /// What DMA writes while it is on trial. Kept: a transfer that went wrong may still write it later.
-pub(super) struct TestMemory(Vec<u8>);
+pub(super) struct TestMemory(Lines);
 
 impl TestMemory {
     pub(super) fn new() -> Self {
-        Self(alloc::vec![0; DMA_TEST_BYTES + adma::ALIGNMENT])
-    }
-
-    fn lines(&mut self) -> &mut [u8] {
-        let start = self.0.as_ptr().align_offset(adma::ALIGNMENT);
-        &mut self.0[start..][..DMA_TEST_BYTES]
+        Self(Lines::try_new(DMA_TEST_BYTES).expect("the heap is empty"))
     }
 }
 
@@ -122,7 +140,7 @@ fn adopt_dma(
 ) -> Result<(), CardError> {
     let maps = DmaMap::candidates(board::chip_revision(), bus_base);
     let mut by_pio = alloc::vec![0; DMA_TEST_BYTES];
-    card.adopt_dma(maps, &mut by_pio, test.lines())?;
+    card.adopt_dma(maps, &mut by_pio, test.0.bytes())?;
     Ok(())
 }
 
@@ -139,6 +157,7 @@ pub(super) fn start(
         controller.use_pio();
         controller.tell(Notice::WithoutDma);
         card = SdCard::init_patiently(controller, ways.modes)?;
+        card.note_pio(PioReason::TrialFailed);
     }
     Ok(card)
 }

@@ -28,6 +28,12 @@ pub enum Error {
         /// The checksum file's name.
         name: String,
     },
+    /// The heap is full.
+    #[error("too little memory is free to read {len_bytes} bytes at once: load a smaller model")]
+    NoMemory {
+        /// What was to be read.
+        len_bytes: usize,
+    },
     /// A file that is to be read whole is longer than it may be.
     #[error("{name} has {len_bytes} bytes: no more than {limit_bytes} are read, shorten it")]
     TooLong {

@@ -2,7 +2,7 @@
 
 use alloc::string::{String, ToString};
 use alloc::vec::Vec;
-use core::cell::RefCell;
+use core::cell::{RefCell, RefMut};
 use core::ops::Range;
 
 use boot::{hint, layout};
@@ -13,7 +13,7 @@ use llm::engine::Timer;
 use parallel::Cores;
 use protocol::event::Phase;
 use protocol::facts::{BoardFacts, Health, Stack};
-use session::machine::{ModelEntry, TextFile};
+use session::machine::{ModelEntry, SdSlot, TextFile};
 
 use crate::card::{self, CardFile, Slot};
 use crate::clock::Clock;
@@ -33,6 +33,7 @@ pub(super) struct Machine {
     cores: CorePool,
     slot: RefCell<Slot>,
     facts: BoardFacts,
+    info: BoardInfo,
     command_line: String,
     entropy: u64,
 }
@@ -41,16 +42,17 @@ impl Machine {
     pub(super) fn new(
         cores: CorePool,
         slot: Slot,
-        board: &BoardInfo,
+        info: BoardInfo,
         command_line: String,
         entropy: u64,
     ) -> Self {
-        let facts = facts(board, &cores);
+        let facts = facts(&info, &cores);
         Self {
             line: Line(Serial),
             cores,
             slot: RefCell::new(slot),
             facts,
+            info,
             command_line,
             entropy,
         }
@@ -146,6 +148,10 @@ impl session::Machine for Machine {
         }
     }
 
+    fn details(&self) -> String {
+        self.info.details().to_string()
+    }
+
     fn heap_used_bytes(&self) -> Option<usize> {
         Some(heap::usage().used_bytes)
     }
@@ -175,6 +181,12 @@ impl session::Machine for Machine {
             Err(card::Error::TooLong { len_bytes, .. }) => Ok(TextFile::TooLong { len_bytes }),
             Err(error) => Err(error),
         }
+    }
+
+    fn sd_slot(&self) -> Option<RefMut<'_, dyn SdSlot<Error = card::Error>>> {
+        Some(RefMut::map(self.slot.borrow_mut(), |slot| {
+            slot as &mut dyn SdSlot<Error = card::Error>
+        }))
     }
 
     fn set_read_only(&self, addresses: Range<usize>, read_only: bool) {
@@ -210,8 +222,12 @@ impl console::Board for Machine {
     fn options_file(&self) -> Result<Option<String>, card::Error> {
         match self.slot.borrow_mut().read(OPTIONS_FILE, OPTIONS_BYTES) {
             Ok(bytes) => Ok(Some(String::from_utf8_lossy(&bytes).into_owned())),
-            Err(card::Error::Storage(storage::Error::NotFound { .. })) => Ok(None),
-            Err(error) => Err(error),
+            Err(
+                error @ (card::Error::TooLong { .. }
+                | card::Error::Storage(storage::Error::File { .. })),
+            ) => Err(error),
+            // The list of models meets the same card and reports what is wrong with it.
+            Err(_) => Ok(None),
         }
     }
 

@@ -48,7 +48,7 @@ impl Tensor {
 /// Metadata and tensors of a file.
 #[derive(Clone, Debug)]
 pub struct Editable {
-    /// The metadata; its tensor table is empty.
+    /// The metadata.
     pub header: Header,
     /// In file order.
     pub tensors: Vec<Tensor>,
@@ -72,7 +72,7 @@ impl Editable {
             });
         }
         Ok(Editable {
-            header: copy_metadata(&gguf)?,
+            header: copy_metadata(&gguf),
             tensors,
         })
     }
@@ -115,16 +115,16 @@ impl Editable {
             ggml_type,
             pure: true,
         };
-        let mut header = self.header.clone();
-        for t in &self.tensors {
-            header.declare(&t.name, target.type_for(&t.name, &t.dims), &t.dims)?;
-        }
-        let mut body = header.begin(Vec::new())?;
-        for t in &self.tensors {
-            let stored = target.type_for(&t.name, &t.dims);
-            body.write(&t.name, &encode(&t.name, &t.values, stored)?)?;
-        }
-        Ok(body.finish()?)
+        let tensors = self.tensors.iter();
+        let tensors: Vec<_> = tensors
+            .map(|t| target.tensor(&t.name, &t.dims, t))
+            .collect();
+        self.header
+            .write(Vec::new(), &tensors, &mut |_, _| (), |tensor, rows| {
+                let (values, cols) = (&tensor.source.values, tensor.cols());
+                let values = &values[(rows.start * cols) as usize..(rows.end * cols) as usize];
+                encode(&tensor.name, values, tensor.ggml_type)
+            })
     }
 }
 

@@ -6,6 +6,7 @@
 //! * [`gguf_writer`]: GGUF files, written in one pass
 //! * [`quantize`], [`dequantize`]: f32 to weight types and back
 //! * [`requantize`]: a GGUF file in other weight types
+//! * [`architecture`]: the decoders as model files have them
 //! * [`convert`], [`safetensors`]: a Hugging Face directory as a GGUF file
 //! * [`synth`]: seeded models for tests
 //! * [`decoder`]: what comparisons need of a model
@@ -27,6 +28,7 @@
 
 #![forbid(unsafe_code)]
 
+pub mod architecture;
 pub mod board;
 pub mod convert;
 pub mod decoder;

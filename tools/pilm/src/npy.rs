@@ -56,10 +56,8 @@ pub fn parse(file: &[u8]) -> Result<(Vec<usize>, Vec<f32>), Error> {
     if data.len() != shape.iter().product::<usize>() * 4 {
         return Err(Error::Length);
     }
-    let values = data
-        .chunks_exact(4)
-        .map(|b| f32::from_le_bytes([b[0], b[1], b[2], b[3]]))
-        .collect();
+    let (values, _) = data.as_chunks();
+    let values = values.iter().map(|v| f32::from_le_bytes(*v)).collect();
     Ok((shape, values))
 }
 

@@ -1,7 +1,6 @@
 //! A GGUF file in other weight types: matrices re-encoded, everything else as it was.
 //!
-//! The tensors stream through in pieces of whole rows, so the memory in use does not depend on
-//! their size. A matrix that already has the wanted type is copied byte for byte.
+//! A matrix that already has the wanted type is copied byte for byte.
 
 use std::io::Write;
 
@@ -10,11 +9,8 @@ use llm::source::ModelSource;
 use ops::GgmlType;
 
 use crate::dequantize::dequantize;
-use crate::gguf_writer::{self, Header, Value};
+use crate::gguf_writer::{self, Header, Tensor, Value};
 use crate::quantize::{TARGETS, quantize};
-
-/// Source bytes per piece; at least one row is taken.
-const PIECE_BYTES: u64 = 1 << 20;
 
 /// What to make of the matrices.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -26,14 +22,11 @@ pub struct Target {
 }
 
 impl Target {
-    /// The type in which a tensor is stored; `dims` has the row length first.
+    /// A tensor in the type in which it is stored; `dims` has the row length first.
     ///
     /// Vectors stay F32: they are small and sensitive. Rows that do not fill whole blocks are kept
     /// in F16.
-    pub fn type_for(self, name: &str, dims: &[u64]) -> GgmlType {
-        if dims.len() == 1 {
-            return GgmlType::F32;
-        }
+    pub fn tensor<S>(self, name: &str, dims: &[u64], source: S) -> Tensor<S> {
         let ends = ["token_embd.weight", "output.weight"];
         let four_bit = matches!(self.ggml_type, GgmlType::Q4_0 | GgmlType::Q4_1);
         let wanted = if four_bit && !self.pure && ends.contains(&name) {
@@ -41,15 +34,21 @@ impl Target {
         } else {
             self.ggml_type
         };
-        if dims[0].is_multiple_of(wanted.block_len() as u64) {
-            wanted
-        } else {
-            GgmlType::F16
+        let ggml_type = match dims {
+            [_] => GgmlType::F32,
+            [cols, ..] if cols.is_multiple_of(wanted.block_len() as u64) => wanted,
+            _ => GgmlType::F16,
+        };
+        Tensor {
+            name: name.to_owned(),
+            ggml_type,
+            dims: dims.to_vec(),
+            source,
         }
     }
 }
 
-/// Writes the model of `source` to `out`; `progress` gets source bytes done and in all.
+/// Writes the model of `source` to `out`; `progress` gets bytes done and in all.
 ///
 /// # Errors
 /// A source that is no sound GGUF, a tensor type without a decoder, weights that are not finite,
@@ -66,40 +65,24 @@ pub fn requantize<W: Write, E: std::error::Error + Send + Sync + 'static>(
         });
     }
     let gguf = Gguf::read(source).map_err(|e| Error::Source(e.into()))?;
-    let mut header = copy_metadata(&gguf)?;
-    header.set("general.file_type", Value::u32(file_type(target.ggml_type)));
-    header.set("general.quantization_version", Value::u32(2));
-    for tensor in gguf.tensors() {
-        header.declare(
-            &tensor.name,
-            target.type_for(&tensor.name, &tensor.dims),
-            &tensor.dims,
-        )?;
-    }
-    let total: u64 = gguf.tensors().map(|t| t.len_bytes).sum();
-    let mut done = 0;
-    let mut body = header.begin(out)?;
-    for tensor in gguf.tensors() {
-        let row_bytes = tensor.len_bytes / tensor.rows();
-        let piece_bytes = (PIECE_BYTES / row_bytes).max(1) * row_bytes;
-        let stored = target.type_for(&tensor.name, &tensor.dims);
-        let mut at = 0;
-        while at < tensor.len_bytes {
-            let n = piece_bytes.min(tensor.len_bytes - at);
-            let mut piece = vec![0; n as usize];
-            source
-                .read_at(tensor.offset_bytes + at, &mut piece)
-                .map_err(|e| Error::Source(e.into()))?;
-            if stored != tensor.ggml_type {
-                piece = encode(&tensor.name, &values_of(tensor, &piece)?, stored)?;
-            }
-            body.write(&tensor.name, &piece)?;
-            at += n;
-            done += n;
-            progress(done, total);
+    let mut header = copy_metadata(&gguf);
+    header.set_file_type(target.ggml_type);
+    let infos = gguf.tensors();
+    let tensors: Vec<_> = infos
+        .map(|info| target.tensor(&info.name, &info.dims, info))
+        .collect();
+    header.write(out, &tensors, progress, |tensor, rows| {
+        let info = tensor.source;
+        let row_bytes = info.len_bytes / info.rows();
+        let mut bytes = vec![0; ((rows.end - rows.start) * row_bytes) as usize];
+        source
+            .read_at(info.offset_bytes + rows.start * row_bytes, &mut bytes)
+            .map_err(|e| Error::Source(e.into()))?;
+        if tensor.ggml_type == info.ggml_type {
+            return Ok(bytes);
         }
-    }
-    Ok(body.finish()?)
+        encode(&info.name, &values_of(info, &bytes)?, tensor.ggml_type)
+    })
 }
 
 /// Whole rows of `tensor` as f32.
@@ -128,37 +111,13 @@ pub fn encode(name: &str, values: &[f32], stored: GgmlType) -> Result<Vec<u8>, E
     }
 }
 
-/// ggml's `general.file_type` for a file whose matrices are mostly of this type.
-pub fn file_type(ggml_type: GgmlType) -> u32 {
-    match ggml_type {
-        GgmlType::F16 => 1,
-        GgmlType::Q4_0 => 2,
-        GgmlType::Q4_1 => 3,
-        GgmlType::Q8_0 => 7,
-        GgmlType::Q5_0 => 8,
-        GgmlType::Q5_1 => 9,
-        GgmlType::Q4_K => 15,
-        GgmlType::Q5_K => 17,
-        GgmlType::Q6_K => 18,
-        GgmlType::BF16 => 32,
-        GgmlType::Q1_0 => 40,
-        _ => 0,
-    }
-}
-
-/// A header with the metadata of `gguf` and no tensors yet.
-///
-/// # Errors
-/// [`Error::NestedArray`] for an array of arrays, which no known key has.
-pub fn copy_metadata(gguf: &Gguf<'_>) -> Result<Header, Error> {
-    let mut header = Header::new();
+/// A header with the metadata of `gguf`.
+pub fn copy_metadata(gguf: &Gguf<'_>) -> Header {
+    let mut header = Header::default();
     for (key, value) in gguf.iter() {
-        let copied = Value::copy_of(&value).ok_or_else(|| Error::NestedArray {
-            key: key.to_owned(),
-        })?;
-        header.set(key, copied);
+        header.set(key, Value::copy_of(&value));
     }
-    Ok(header)
+    header
 }
 
 /// Why a model could not be re-encoded.
@@ -186,9 +145,6 @@ pub enum Error {
     /// NaN or infinity among the weights.
     #[error("tensor {tensor} holds NaN or infinity; the source is damaged")]
     NotFinite { tensor: String },
-    /// An array of arrays in the metadata.
-    #[error("{key} is an array of arrays")]
-    NestedArray { key: String },
 }
 
 #[cfg(test)]
@@ -265,12 +221,17 @@ mod tests {
 
     #[test]
     fn nan_is_refused_by_name() {
-        let mut header = Header::new();
+        let mut header = Header::default();
         header.set("general.architecture", Value::str("llama"));
-        header.declare("w", GgmlType::F32, &[32, 1]).unwrap();
-        let mut body = header.begin(Vec::new()).unwrap();
-        body.write("w", &[0xFF; 128]).unwrap();
-        let file = body.finish().unwrap();
+        let one = Target {
+            ggml_type: GgmlType::F32,
+            pure: true,
+        };
+        let tensors = [one.tensor("w", &[32, 1], ())];
+        let file = header.write(Vec::new(), &tensors, &mut |_, _| (), |_, _| {
+            Ok::<_, Error>(vec![0xFF; 128])
+        });
+        let file = file.unwrap();
         let target = Target {
             ggml_type: GgmlType::Q8_0,
             pure: false,

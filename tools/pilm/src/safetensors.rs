@@ -5,41 +5,26 @@
 //!
 //! Resources: the format description in the safetensors repository's README.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::fs::{self, File};
-use std::io::{self, Read, Seek, SeekFrom};
+use std::io::{Read, Seek, SeekFrom};
+use std::ops::Range;
 use std::path::Path;
 
-use half::{bf16, f16};
+use anyhow::{anyhow, bail, ensure};
+use ops::GgmlType;
 use serde::Deserialize;
+
+use crate::dequantize::dequantize;
 
 /// Longer tables are damage; the format's own library has the same limit.
 const MAX_TABLE_BYTES: u64 = 100_000_000;
 
-/// Element types that a checkpoint may have.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize)]
-#[expect(missing_docs, reason = "the format's own names")]
-pub enum Dtype {
-    F32,
-    F16,
-    BF16,
-}
-
-impl Dtype {
-    /// Bytes per value.
-    pub fn len_bytes(self) -> u64 {
-        match self {
-            Dtype::F32 => 4,
-            Dtype::F16 | Dtype::BF16 => 2,
-        }
-    }
-}
-
 /// One tensor's place.
 #[derive(Clone, Debug)]
 pub struct Entry {
-    /// Element type.
-    pub dtype: Dtype,
+    /// Element type: F32, F16 or BF16.
+    ggml_type: GgmlType,
     /// Slowest dimension first.
     pub shape: Vec<u64>,
     /// Index into the checkpoint's files.
@@ -48,20 +33,8 @@ pub struct Entry {
     start: u64,
 }
 
-impl Entry {
-    /// Length of a row, the last dimension.
-    pub fn cols(&self) -> u64 {
-        self.shape.last().copied().unwrap_or(1)
-    }
-
-    /// Number of rows.
-    pub fn rows(&self) -> u64 {
-        self.shape.iter().rev().skip(1).product()
-    }
-}
-
 /// The tensors of all files of a checkpoint.
-#[derive(Debug)]
+#[derive(Debug, Default)]
 pub struct Checkpoint {
     files: Vec<File>,
     entries: BTreeMap<String, Entry>,
@@ -85,67 +58,43 @@ impl Checkpoint {
     /// # Errors
     /// [`Error`], with the file that is missing or damaged.
     pub fn open(dir: &Path) -> Result<Checkpoint, Error> {
-        let index_path = dir.join("model.safetensors.index.json");
-        let names = if index_path.exists() {
-            let damaged = |what: String| Error {
-                file: index_path.display().to_string(),
-                what,
-            };
-            let text = fs::read(&index_path).map_err(|e| damaged(e.to_string()))?;
-            let index: Index = serde_json::from_slice(&text).map_err(|e| damaged(e.to_string()))?;
-            let mut names: Vec<String> = index.weight_map.into_values().collect();
-            names.sort_unstable();
-            names.dedup();
-            if let Some(name) = names
-                .iter()
-                .find(|n| Path::new(n).components().count() != 1)
-            {
-                return Err(damaged(format!(
-                    "names {name}, which is not a plain file name"
-                )));
-            }
-            names
+        let error = |path: &Path, damage: anyhow::Error| Error {
+            file: path.display().to_string(),
+            what: damage.to_string(),
+        };
+        let index = dir.join("model.safetensors.index.json");
+        let names = if index.exists() {
+            names_in(&index).map_err(|damage| error(&index, damage))?
         } else {
-            vec!["model.safetensors".to_owned()]
+            BTreeSet::from(["model.safetensors".to_owned()])
         };
-        let mut checkpoint = Checkpoint {
-            files: Vec::new(),
-            entries: BTreeMap::new(),
-        };
+        let mut checkpoint = Checkpoint::default();
         for name in names {
             let path = dir.join(name);
-            checkpoint.add(&path).map_err(|what| Error {
-                file: path.display().to_string(),
-                what,
-            })?;
+            let added = checkpoint.add(&path);
+            added.map_err(|damage| error(&path, damage))?;
         }
         Ok(checkpoint)
     }
 
-    fn add(&mut self, path: &Path) -> Result<(), String> {
-        let text_of = |e: io::Error| e.to_string();
-        let mut file = File::open(path).map_err(text_of)?;
-        let file_len = file.metadata().map_err(text_of)?.len();
+    fn add(&mut self, path: &Path) -> anyhow::Result<()> {
+        let mut file = File::open(path)?;
+        let file_len = file.metadata()?.len();
         let mut len = [0; 8];
-        file.read_exact(&mut len).map_err(text_of)?;
+        file.read_exact(&mut len)?;
         let table_len = u64::from_le_bytes(len);
-        if table_len > MAX_TABLE_BYTES || 8 + table_len > file_len {
-            return Err(format!("claims a table of {table_len} bytes"));
-        }
+        ensure!(
+            table_len <= MAX_TABLE_BYTES && 8 + table_len <= file_len,
+            "claims a table of {table_len} bytes"
+        );
         let mut table = vec![0; table_len as usize];
-        file.read_exact(&mut table).map_err(text_of)?;
-        let table: BTreeMap<String, serde_json::Value> =
-            serde_json::from_slice(&table).map_err(|e| e.to_string())?;
-        for (name, value) in table {
-            if name == "__metadata__" {
-                continue;
-            }
-            let entry: TableEntry =
-                serde_json::from_value(value).map_err(|e| format!("tensor {name}: {e}"))?;
+        file.read_exact(&mut table)?;
+        let table: BTreeMap<String, serde_json::Value> = serde_json::from_slice(&table)?;
+        for (name, value) in table.into_iter().filter(|(name, _)| name != "__metadata__") {
+            let entry = serde_json::from_value(value).map_err(|e| anyhow!("tensor {name}: {e}"))?;
             let entry = self.checked(&name, entry, 8 + table_len, file_len)?;
-            if self.entries.insert(name.clone(), entry).is_some() {
-                return Err(format!("tensor {name} is there twice"));
-            }
+            let twice = self.entries.insert(name.clone(), entry).is_some();
+            ensure!(!twice, "tensor {name} is there twice");
         }
         self.files.push(file);
         Ok(())
@@ -154,76 +103,70 @@ impl Checkpoint {
     fn checked(
         &self,
         name: &str,
-        entry: TableEntry,
+        TableEntry {
+            dtype,
+            shape,
+            data_offsets: (start, end),
+        }: TableEntry,
         data_start: u64,
         file_len: u64,
-    ) -> Result<Entry, String> {
-        let dtype: Dtype = serde_json::from_value(entry.dtype.as_str().into()).map_err(|_| {
-            format!(
-                "tensor {name} has type {}; F32, F16 and BF16 can be read",
-                entry.dtype
-            )
-        })?;
-        let (start, end) = entry.data_offsets;
-        let len = entry
-            .shape
-            .iter()
-            .try_fold(dtype.len_bytes(), |n, d| n.checked_mul(*d));
-        let room = file_len - data_start;
-        if len.is_none() || end.checked_sub(start) != len || end > room {
-            return Err(format!(
-                "tensor {name} does not lie in the file as its shape says"
-            ));
-        }
-        let start = data_start + start;
+    ) -> anyhow::Result<Entry> {
+        let known = [GgmlType::F32, GgmlType::F16, GgmlType::BF16];
+        let Some(ggml_type) = known.into_iter().find(|known| known.name() == dtype) else {
+            bail!("tensor {name} has type {dtype}; F32, F16 and BF16 can be read");
+        };
+        let value_bytes = ggml_type.block_bytes() as u64;
+        let times = |product: u64, dim: &u64| product.checked_mul(*dim);
+        let len = shape.iter().try_fold(value_bytes, times);
+        ensure!(
+            len.is_some() && end.checked_sub(start) == len && end <= file_len - data_start,
+            "tensor {name} does not lie in the file as its shape says"
+        );
         Ok(Entry {
-            dtype,
-            shape: entry.shape,
+            ggml_type,
+            shape,
             file: self.files.len(),
-            start,
+            start: data_start + start,
         })
     }
 
-    /// Every tensor's name and place, in the order of the names.
-    pub fn entries(&self) -> impl Iterator<Item = (&str, &Entry)> {
-        self.entries
-            .iter()
-            .map(|(name, entry)| (name.as_str(), entry))
+    /// Every tensor's place, by its name.
+    pub fn entries(&self) -> &BTreeMap<String, Entry> {
+        &self.entries
     }
 
-    /// The place of `name`, if there is such a tensor.
-    pub fn entry(&self, name: &str) -> Option<&Entry> {
-        self.entries.get(name)
-    }
-
-    /// Rows `first..first + n` of `name` as f32.
+    /// Some rows of `name` as f32.
     ///
     /// # Errors
     /// [`Error`] when the file cannot be read.
     ///
     /// # Panics
     /// When there is no such tensor.
-    pub fn rows(&mut self, name: &str, first: u64, n: u64) -> Result<Vec<f32>, Error> {
+    pub fn rows(&mut self, name: &str, rows: Range<u64>) -> Result<Vec<f32>, Error> {
         let entry = &self.entries[name];
-        let row_bytes = entry.cols() * entry.dtype.len_bytes();
-        let mut bytes = vec![0; (n * row_bytes) as usize];
+        let cols = entry.shape.last().copied().unwrap_or(1);
+        let row_bytes = cols * entry.ggml_type.block_bytes() as u64;
+        let mut bytes = vec![0; ((rows.end - rows.start) * row_bytes) as usize];
         let file = &mut self.files[entry.file];
-        file.seek(SeekFrom::Start(entry.start + first * row_bytes))
+        file.seek(SeekFrom::Start(entry.start + rows.start * row_bytes))
             .and_then(|_| file.read_exact(&mut bytes))
             .map_err(|e| Error {
                 file: format!("tensor {name}"),
                 what: e.to_string(),
             })?;
-        let pairs = bytes.chunks_exact(2).map(|b| [b[0], b[1]]);
-        Ok(match entry.dtype {
-            Dtype::F32 => bytes
-                .chunks_exact(4)
-                .map(|b| f32::from_le_bytes([b[0], b[1], b[2], b[3]]))
-                .collect(),
-            Dtype::F16 => pairs.map(|b| f16::from_le_bytes(b).to_f32()).collect(),
-            Dtype::BF16 => pairs.map(|b| bf16::from_le_bytes(b).to_f32()).collect(),
-        })
+        Ok(dequantize(entry.ggml_type, &bytes).expect("a type of floats"))
     }
+}
+
+/// The files that an index names.
+fn names_in(index: &Path) -> anyhow::Result<BTreeSet<String>> {
+    let index: Index = serde_json::from_slice(&fs::read(index)?)?;
+    let names: BTreeSet<String> = index.weight_map.into_values().collect();
+    let is_path = |name: &&String| Path::new(name).components().count() != 1;
+    if let Some(name) = names.iter().find(is_path) {
+        bail!("names {name}, which is not a plain file name");
+    }
+    Ok(names)
 }
 
 /// A checkpoint that cannot be read.
@@ -234,4 +177,63 @@ pub struct Error {
     pub file: String,
     /// What is wrong with it.
     pub what: String,
+}
+
+#[cfg(test)]
+mod tests {
+    use super::Checkpoint;
+    use std::fs;
+
+    /// What is said of a checkpoint of the files `a` and `b` with these tables and 8 bytes of data each.
+    fn said(a: &str, b: &str) -> String {
+        let dir = std::env::temp_dir().join(format!("pilm-checkpoint-{}", std::process::id()));
+        fs::create_dir_all(&dir).unwrap();
+        let index = r#"{"weight_map":{"x":"a","y":"b","z":"a"}}"#;
+        fs::write(dir.join("model.safetensors.index.json"), index).unwrap();
+        for (name, table) in [("a", a), ("b", b)] {
+            let len = (table.len() as u64).to_le_bytes();
+            fs::write(dir.join(name), [&len, table.as_bytes(), &[0; 8]].concat()).unwrap();
+        }
+        let said = match Checkpoint::open(&dir) {
+            Ok(checkpoint) => format!("{:?}", checkpoint.entries().keys()),
+            Err(error) => error.to_string(),
+        };
+        fs::remove_dir_all(&dir).unwrap();
+        said
+    }
+
+    fn entry(name: &str, dtype: &str, shape: &str, end: u64) -> String {
+        format!(r#"{{"{name}":{{"dtype":"{dtype}","shape":{shape},"data_offsets":[0,{end}]}}}}"#)
+    }
+
+    #[test]
+    fn damage_is_named() {
+        let sound = entry("x", "F32", "[2,1]", 8);
+        let other = entry("y", "BF16", "[4]", 8);
+        assert_eq!(said(&sound, &other), r#"["x", "y"]"#);
+        for (b, expected) in [
+            (&sound, "b: tensor x is there twice"),
+            (
+                &entry("y", "I64", "[1]", 8),
+                "b: tensor y has type I64; F32, F16 and BF16 can be read",
+            ),
+            (
+                &entry("y", "F16", "[3]", 8),
+                "b: tensor y does not lie in the file as its shape says",
+            ),
+            (
+                &entry("y", "F16", "[5]", 10),
+                "b: tensor y does not lie in the file as its shape says",
+            ),
+            (
+                &entry("y", "F32", "[4294967296,4294967296]", 0),
+                "b: tensor y does not lie in the file as its shape says",
+            ),
+            (&r#"{"y":{}}"#.into(), "b: tensor y: missing field"),
+            (&String::new(), "b: EOF while parsing"),
+        ] {
+            let said = said(&sound, b);
+            assert!(said.contains(expected), "{said}");
+        }
+    }
 }

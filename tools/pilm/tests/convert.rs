@@ -5,10 +5,11 @@ use std::fs;
 use std::path::{Path, PathBuf};
 
 use ops::GgmlType;
+use pilm::architecture::Architecture;
 use pilm::convert::{Source, convert};
 use pilm::editable::{Editable, Tensor};
 use pilm::requantize::Target;
-use pilm::synth::{Architecture, Shape, THINKING, Vocabulary, bytes};
+use pilm::synth::{Shape, THINKING, Vocabulary, bytes};
 use serde_json::{Value as Json, json};
 
 /// A directory that is removed when the test ends.

@@ -20,7 +20,7 @@
 //! Checks and figures:
 //! * [`python`]: the tests of the client in Python, against QEMU
 //! * [`ci`], [`test`](mod@test): everything that must hold; all tests
-//! * [`audit`]: the kernel's parts, its `unsafe`, circles between files
+//! * [`audit`]: the kernel's parts and instructions, its `unsafe`, circles between files
 //! * [`parity`]: comparison with transformers
 //! * [`count`], [`mca`]: instructions per token in QEMU; cycles of hot loops by LLVM's model
 //! * [`pages`], [`marked`]: sections of pages that commands write

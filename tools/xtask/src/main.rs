@@ -23,8 +23,8 @@ enum Command {
     Setup,
     /// Write an SD-card image: firmware, settings, models.
     Image(image::Options),
-    /// Write the files for a Raspberry Pi OS card: kernel8.img, config.txt, pilm.txt, checksums.
-    Dist,
+    /// Write the files for a Raspberry Pi OS card: pilm8.img, pilm-config.txt, pilm.txt, checksums.
+    Dist(dist::Options),
     /// Print the manifest of a released image, as Raspberry Pi Imager reads it.
     Manifest(release_manifest::Options),
     /// Boot the firmware in QEMU and ask it something.
@@ -38,7 +38,7 @@ enum Command {
     /// Render docs/speed.md and docs/parity.md from docs/figures.
     Figures,
     /// Hold `unsafe` and circles between files against ARCHITECTURE.md's lists; list the kernel's packages and show
-    /// that no C and no BLAS is in it.
+    /// that no C and no BLAS is in it, and no instruction that the board's cores lack or cannot run yet.
     Audit,
     /// Compare the engine with transformers; write docs/figures/parity.json and docs/parity.md.
     Parity(parity::Options),
@@ -56,7 +56,7 @@ fn dispatch(command: Command) -> Result<()> {
     match command {
         Command::Setup => setup::setup(),
         Command::Image(options) => image::image(&options),
-        Command::Dist => dist::dist(),
+        Command::Dist(options) => dist::dist(&options),
         Command::Manifest(options) => release_manifest::manifest(&options),
         Command::Run(options) => run::run(&options),
         Command::Test => test::test(),

@@ -179,6 +179,11 @@ impl KeyDecoder {
                 })
             }
             '\t' if !self.pasting => Some(Key::Tab),
+            // The end mark of a paste may have been lost: Ctrl-C is the way out.
+            '\x03' => {
+                self.pasting = false;
+                Some(Key::Interrupt)
+            }
             '\0'..' ' | '\x7F' if c != '\t' => control(c),
             c => Some(Key::Char(c)),
         }
@@ -238,7 +243,6 @@ fn control(c: char) -> Option<Key> {
     Some(match c {
         '\x01' => Key::Home,
         '\x02' => Key::Left,
-        '\x03' => Key::Interrupt,
         '\x04' => Key::EndOrDelete,
         '\x05' => Key::End,
         '\x06' => Key::Right,
@@ -317,6 +321,17 @@ mod tests {
                 Key::Enter
             ]
         );
+    }
+
+    #[test]
+    fn ctrl_c_leaves_a_paste_whose_end_was_lost() {
+        for cut in ["a", "a\x1b", "a\x1b[", "a\x1b[20", "a\x1bO"] {
+            let mut bytes = Vec::from(b"\x1b[200~");
+            bytes.extend_from_slice(cut.as_bytes());
+            bytes.extend_from_slice(b"\x03b\r");
+            let expected = [Key::Char('a'), Key::Interrupt, Key::Char('b'), Key::Enter];
+            assert_eq!(keys(&bytes), expected, "{cut:?}");
+        }
     }
 
     #[test]

@@ -216,6 +216,14 @@ fn pasted_lines_stay_one_line() {
 }
 
 #[test]
+fn after_a_cut_paste_ctrl_c_makes_room_for_a_request() {
+    assert_eq!(
+        entered(b"\x1b[200~half of a text\x03{}\r\x1b[201~next\r"),
+        [Input::Interrupt, Input::Json(b"{}".into()), line("next")]
+    );
+}
+
+#[test]
 fn a_scrolled_line_is_shown_whole_when_entered() {
     let (mut editor, mut terminal) = editor();
     let text = "a line that is quite a bit longer than the row";

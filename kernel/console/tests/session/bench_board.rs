@@ -1,5 +1,6 @@
 //! A board without hardware: a scripted serial line, model files in memory, one core.
 
+use crate::fake_slot::FakeSlot;
 use console::board::{self, Serial};
 use console::{Exit, run};
 use llm::engine::Timer;
@@ -7,8 +8,8 @@ use llm::source::ModelSource;
 use ops::arena::Line;
 use parallel::{Cores, Serial as OneCore};
 use protocol::facts::{BoardFacts, Health};
-use session::machine::{Machine, ModelEntry, TextFile};
-use std::cell::{Cell, RefCell};
+use session::machine::{Machine, ModelEntry, SdSlot, TextFile};
+use std::cell::{Cell, RefCell, RefMut};
 use std::collections::VecDeque;
 use std::fmt;
 use std::sync::atomic::{AtomicU64, Ordering};
@@ -81,12 +82,18 @@ pub struct Board {
     pub texts: Vec<(&'static str, Vec<u8>)>,
     pub options: Option<&'static str>,
     pub health: Health,
+    /// What is known of the start-up.
+    pub details: &'static str,
     pub command_line: &'static str,
     /// What the interrupt count grows by each time that it is read.
     pub irqs_per_look: u32,
     irqs: Cell<u32>,
     cores: OneCore,
-    facts: BoardFacts,
+    pub facts: BoardFacts,
+    /// What is in the card slot, if there is one.
+    pub slot: Option<RefCell<FakeSlot>>,
+    /// In how many pieces each file is.
+    pub n_pieces: Option<usize>,
     now_us: Cell<u64>,
 }
 
@@ -103,6 +110,7 @@ impl Board {
             texts: Vec::new(),
             options: None,
             health: Health::default(),
+            details: "",
             command_line: "pilm.columns=1000",
             irqs_per_look: 0,
             irqs: Cell::new(0),
@@ -114,6 +122,8 @@ impl Board {
                 cores: 1,
                 ..BoardFacts::default()
             },
+            slot: None,
+            n_pieces: None,
             now_us: Cell::new(0),
         }
     }
@@ -150,6 +160,9 @@ impl Machine for Board {
     fn health(&self) -> Health {
         self.health.clone()
     }
+    fn details(&self) -> String {
+        self.details.into()
+    }
     fn models(&self) -> Result<Vec<ModelEntry>, NoCard> {
         let files = self.files.as_ref().ok_or(NoCard)?.iter();
         Ok(files
@@ -165,7 +178,10 @@ impl Machine for Board {
             .iter()
             .find(|(known, _)| *known == name)
             .ok_or(NoCard)?;
-        Ok(OnCard(bytes))
+        Ok(OnCard {
+            bytes,
+            n_pieces: self.n_pieces,
+        })
     }
     fn text_file(&self, name: &str, limit_bytes: usize) -> Result<TextFile, NoCard> {
         let texts = self
@@ -182,6 +198,12 @@ impl Machine for Board {
             Some((_, bytes)) => TextFile::Whole(bytes.clone()),
         })
     }
+    fn sd_slot(&self) -> Option<RefMut<'_, dyn SdSlot<Error = NoCard>>> {
+        let slot = self.slot.as_ref()?.borrow_mut();
+        Some(RefMut::map(slot, |slot| {
+            slot as &mut dyn SdSlot<Error = NoCard>
+        }))
+    }
     fn irqs_taken(&self) -> u32 {
         self.irqs.set(self.irqs.get() + self.irqs_per_look);
         self.irqs.get()
@@ -192,16 +214,22 @@ impl Machine for Board {
 }
 
 /// A model file.
-pub struct OnCard<'m>(&'m [u8]);
+pub struct OnCard<'m> {
+    bytes: &'m [u8],
+    n_pieces: Option<usize>,
+}
 
 impl ModelSource for OnCard<'_> {
     type Error = NoCard;
 
     fn len_bytes(&self) -> u64 {
-        self.0.len() as u64
+        self.bytes.len() as u64
+    }
+    fn n_pieces(&self) -> Option<usize> {
+        self.n_pieces
     }
     fn read_at(&mut self, offset: u64, buf: &mut [u8]) -> Result<(), NoCard> {
-        self.0.read_at(offset, buf).map_err(|_| NoCard)
+        self.bytes.read_at(offset, buf).map_err(|_| NoCard)
     }
 }
 

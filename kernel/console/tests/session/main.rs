@@ -2,9 +2,12 @@
 
 mod bench_board;
 mod checksums;
+mod fake_slot;
 mod kernels;
+mod log;
 mod perplexity;
 mod refusals;
+mod sd;
 mod speculation;
 
 use bench_board::{Board, Step};
@@ -319,6 +322,34 @@ proptest! {
         prop_assert!(tokens == 30 || of_1 == ["1 abort"], "{} tokens: {:?}", tokens, of_1);
         prop_assert!(ends.iter().any(|end| end == "2 length" || end == "2 stop"), "{:?}", ends);
     }
+}
+
+#[test]
+fn a_file_in_many_pieces_is_to_be_copied_again() {
+    let said = |n_pieces| {
+        let steps = vec![Step::Type(
+            b"{\"id\":1,\"op\":\"load\",\"name\":\"tiny\"}\n",
+        )];
+        let mut board = Board::new(vec![("tiny.gguf", tiny())], steps);
+        board.n_pieces = n_pieces;
+        let shown = board.play().0;
+        let loaded = events(&shown).into_iter();
+        let loaded = loaded.filter(|event| event["event"] == "loaded");
+        let pieces: Vec<Value> = loaded
+            .map(|event| event["model"]["load_pieces"].clone())
+            .collect();
+        let notices = shown
+            .lines()
+            .filter(|line| line.contains("pieces") && !line.starts_with('{'));
+        (pieces, notices.map(String::from).collect::<Vec<_>>())
+    };
+    assert_eq!(said(None), (vec![Value::Null], vec![]));
+    assert_eq!(said(Some(1000)), (vec![1000.into()], vec![]));
+    let line =
+        "tiny.gguf lies on the card in 1001 pieces, which slows its load down: copy it again";
+    // At the start, and to the program's load.
+    let lines = vec![String::from(line); 2];
+    assert_eq!(said(Some(1001)), (vec![1001.into()], lines));
 }
 
 #[test]

@@ -18,6 +18,20 @@ pub enum Question {
     Highest,
 }
 
+impl Question {
+    /// All of them, the most trusted first.
+    pub const ALL: [Self; 3] = [Self::Measured, Self::Rate, Self::Highest];
+
+    /// Its name.
+    pub fn name(self) -> &'static str {
+        match self {
+            Self::Measured => "measured",
+            Self::Rate => "rate",
+            Self::Highest => "highest",
+        }
+    }
+}
+
 const MHZ: u32 = 1_000_000;
 /// Boards have 100, 200 or 250 MHz.
 const BELIEVABLE_MHZ: RangeInclusive<u32> = 50..=500;
@@ -43,8 +57,7 @@ impl BaseClock {
 
     /// The first believable answer, to the MHz.
     pub fn ask(mut answer: impl FnMut(Question) -> Option<u32>) -> Self {
-        let questions = [Question::Measured, Question::Rate, Question::Highest];
-        let believed = questions.into_iter().find_map(|question| {
+        let believed = Question::ALL.into_iter().find_map(|question| {
             let mhz = answer(question)?.checked_add(MHZ / 2)? / MHZ;
             BELIEVABLE_MHZ.contains(&mhz).then_some(Self {
                 hz: mhz * MHZ,
@@ -53,17 +66,16 @@ impl BaseClock {
         });
         believed.unwrap_or(Self::ASSUMED)
     }
+
+    /// The question that was answered, or that none was.
+    pub fn source(&self) -> &'static str {
+        self.answered.map_or("assumed", Question::name)
+    }
 }
 
 impl fmt::Display for BaseClock {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let source = match self.answered {
-            Some(Question::Measured) => "measured",
-            Some(Question::Rate) => "rate",
-            Some(Question::Highest) => "highest",
-            None => "assumed",
-        };
-        write!(f, "{} MHz ({source})", self.hz / MHZ)
+        write!(f, "{} MHz ({})", self.hz / MHZ, self.source())
     }
 }
 

@@ -2,19 +2,24 @@
 //!
 //! Nothing here knows a register.
 
+mod dma;
 mod error;
+mod measure;
 mod modes;
 mod reads;
+mod report;
 mod start;
 
-use core::ops::Add;
+use core::ops::{Add, Sub};
 
 use super::host::{HostError, SdHost, Transfer};
 use super::identity::Cid;
 use super::protocol::Addressing;
 
 pub use error::{CardError, Failure};
+pub use measure::{Measured, Reading};
 pub use modes::Modes;
+pub use report::{PioReason, Registers};
 
 /// Card clock of default-speed transfers.
 pub const DEFAULT_SPEED_HZ: u32 = 25_000_000;
@@ -49,6 +54,18 @@ impl Add for Counters {
     }
 }
 
+impl Sub for Counters {
+    type Output = Self;
+
+    fn sub(self, earlier: Self) -> Self {
+        Self {
+            retries: self.retries - earlier.retries,
+            crc_errors: self.crc_errors - earlier.crc_errors,
+            timeouts: self.timeouts - earlier.timeouts,
+        }
+    }
+}
+
 impl Counters {
     fn count(&mut self, failure: &Failure) {
         match failure {
@@ -70,12 +87,15 @@ pub struct SdCard<H> {
     rca: u16,
     addressing: Addressing,
     cid: Cid,
+    registers: Registers,
     n_blocks: u64,
     clock_hz: u32,
     four_lines: bool,
     high_speed: bool,
     counters: Counters,
     modes: Modes,
+    /// Why there is no DMA, while there is none.
+    pio_reason: PioReason,
     /// State of the generator that chooses which blocks are read twice.
     seed: u64,
 }
@@ -116,12 +136,14 @@ impl<H: SdHost> SdCard<H> {
             rca: 0,
             addressing: Addressing::Bytes,
             cid: Cid::parse(0),
+            registers: Registers::default(),
             n_blocks: 0,
             clock_hz: 0,
             four_lines: false,
             high_speed: false,
             counters: Counters::default(),
             modes,
+            pio_reason: PioReason::default(),
             seed: 0,
         };
         match card.identify().and_then(|csd| card.speed_up(&csd)) {

@@ -1,7 +1,9 @@
 //! SD cards: the protocol, a card over any host controller, and the BCM2711's SDHCI controllers.
 //!
 //! ```text
-//!   card.rs      start.rs initialises, reads.rs reads   speaks only to the trait SdHost
+//!   card.rs      start.rs initialises, reads.rs reads,  speaks only to the trait SdHost
+//!     │          dma.rs tries DMA, measure.rs times it,
+//!     │          report.rs has what the card says
 //!     │  retry.rs     what to try after the n-th failure        (pure)
 //!     │  protocol.rs  commands and card status                  (pure)
 //!     │  identity.rs  CID, CSD, SCR, switch status              (pure)

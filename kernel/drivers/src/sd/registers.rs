@@ -52,6 +52,8 @@ pub enum Word {
     AutoHost2 = 0x3C,
     /// Capabilities, low word.
     Capabilities = 0x40,
+    /// Capabilities, high word.
+    CapabilitiesHigh = 0x44,
     /// ADMA error status.
     AdmaError = 0x54,
     /// ADMA descriptor table address.

@@ -14,6 +14,7 @@
 mod command;
 mod dma;
 mod power;
+mod report;
 mod wait;
 
 use super::adma::{self, DmaMap, Table};
@@ -21,14 +22,13 @@ use super::base_clock::{BaseClock, Question};
 use super::divider::Divider;
 use super::host::{HostError, Notice, SdHost, Transfer};
 use super::protocol::{BLOCK_BYTES, Command, Response, ResponseKind};
-use super::registers::{
-    Block, Word, Words, capabilities, clock_reset, host_power, mode_command, present,
-};
+use super::registers::{Block, Word, Words, clock_reset, host_power, mode_command, present};
 use crate::clock::Clock;
 use crate::dma::Caches;
 use crate::mmio::Mmio;
 use command::read_mode;
 use dma::dma_addr;
+pub use report::{Rails, State};
 
 /// Expander line that selects the I/O rail: 0 is 3.3 V, 1 is 1.8 V.
 pub const GPIO_VDD_SD_IO_SEL: u32 = 132;
@@ -61,21 +61,16 @@ pub trait Board: Caches {
     fn base_clock_hz(&mut self, question: Question) -> Option<u32>;
 }
 
-/// Which rails answered when the card was last powered.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub struct Rails {
-    /// The I/O rail was set to 3.3 V.
-    pub io_3v3: bool,
-    /// The card's power was switched on.
-    pub card_power: bool,
-}
-
 /// A controller with its clock and the board's part.
 pub struct Sdhci<W, C, B> {
     words: W,
     clock: C,
     board: B,
     base_clock: BaseClock,
+    /// What the firmware answers to each [`Question`].
+    clock_answers: [Option<u32>; 3],
+    /// How the firmware has left the controller.
+    as_left: Option<State>,
     card_hz: u32,
     host_control: u32,
     rails: Rails,
@@ -104,6 +99,8 @@ impl<W, C, B> Sdhci<W, C, B> {
             clock,
             board,
             base_clock: BaseClock::ASSUMED,
+            clock_answers: [None; 3],
+            as_left: None,
             card_hz: 0,
             host_control: 0,
             rails: Rails {
@@ -113,46 +110,6 @@ impl<W, C, B> Sdhci<W, C, B> {
             table,
             dma: None,
         }
-    }
-}
-
-impl<W: Words, C: Clock, B: Board> Sdhci<W, C, B> {
-    /// The capability word: what the controller says it can do.
-    pub fn capabilities(&self) -> u32 {
-        self.words.read(Word::Capabilities)
-    }
-
-    /// The version word's upper half.
-    pub fn version(&self) -> u32 {
-        self.words.read(Word::SlotVersion) >> 16
-    }
-
-    /// The present state word.
-    pub fn present(&self) -> u32 {
-        self.words.read(Word::Present)
-    }
-
-    /// This is QEMU's raspi4b and nothing is plugged into this controller.
-    ///
-    /// Only then may a caller look at the legacy controller: on a board the slot is EMMC2's, and its
-    /// detect bit means nothing.
-    pub fn is_empty_in_qemu(&self) -> bool {
-        self.capabilities() == capabilities::QEMU && self.present() & present::CARD_INSERTED == 0
-    }
-
-    /// The base clock in use; assumed before the first reset.
-    pub fn base_clock(&self) -> BaseClock {
-        self.base_clock
-    }
-
-    /// Which rails answered at the last reset.
-    pub fn rails(&self) -> Rails {
-        self.rails
-    }
-
-    /// Whether the controller has a DMA engine that this driver can use.
-    pub fn can_dma(&self) -> bool {
-        self.capabilities() & capabilities::ADMA2 != 0
     }
 }
 

@@ -49,7 +49,7 @@ impl ValueType {
     }
 
     /// Fewest bytes that a value takes in the file: all of a number or a boolean.
-    fn min_bytes(self) -> u64 {
+    pub fn min_bytes(self) -> u64 {
         Self::ALL[self as usize].2
     }
 
@@ -197,9 +197,9 @@ impl<'a> Array<'a> {
         self.element_type
     }
 
-    /// Bytes that the elements take in the file, string lengths included.
-    pub fn len_bytes(&self) -> usize {
-        self.bytes.len()
+    /// The elements as they stand in the file, strings with their lengths.
+    pub fn bytes(&self) -> &'a [u8] {
+        self.bytes
     }
 
     /// The bytes of each element of an array of strings; `None` for another type.

@@ -210,7 +210,7 @@ fn vocabulary(
     }
     let kinds = gguf.optional_array(KINDS)?;
     let mut kinds = kinds.map(|kinds| numbers(KINDS, &kinds, n)).transpose()?;
-    let mut vocabulary = Vocabulary::with_room_for(n, array.len_bytes() - n * size_of::<u64>())?;
+    let mut vocabulary = Vocabulary::with_room_for(n, array.bytes().len() - n * size_of::<u64>())?;
     for (token, text) in tokens.enumerate() {
         let kind = match kinds.as_mut().and_then(Iterator::next) {
             None => TokenKind::Normal,

@@ -6,6 +6,7 @@ mod done;
 mod error;
 mod logits;
 mod record;
+mod sd;
 
 use crate::facts::{BoardFacts, Health, LoadTiming, ModelFacts};
 use crate::id::Id;
@@ -22,6 +23,7 @@ pub use done::{Done, Finish, Generated, Timing, Usage};
 pub use error::{Error, ErrorCode};
 pub use logits::{Logits, Top, TopEntry};
 pub use record::{Action, Bench, Check, CheckKind, Kernels, Membw, Phase, Ppl, Samples};
+pub use sd::{BaseClock, Sd, SdCard, SdErrors, SdRead, SdTransfer, SdWords};
 
 /// An event as a line carries it.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
@@ -61,6 +63,8 @@ pub enum Event<'a> {
     Models(Models),
     /// What runs here.
     Info(Box<Info>),
+    /// The details of the start-up.
+    Log(Log),
     /// A setting has changed.
     Settings(Changed),
     /// A measurement of prefill or decode.
@@ -71,6 +75,10 @@ pub enum Event<'a> {
     Ppl(Ppl),
     /// A measurement of the memory.
     Membw(Membw),
+    /// The card slot.
+    Sd(Box<Sd>),
+    /// A measurement of the card.
+    SdRead(Box<SdRead>),
     /// One check of the selftest.
     Selftest(Check),
     /// The text of a perplexity run is ready. People read it; no line carries it.
@@ -183,6 +191,13 @@ pub struct Info {
     pub settings: Settings,
     /// The longest lines.
     pub limits: Limits,
+}
+
+/// The details of the start-up.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Log {
+    /// As a person reads them; none where the machine keeps none.
+    pub lines: Vec<String>,
 }
 
 /// The longest lines that are taken.

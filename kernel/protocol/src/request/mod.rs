@@ -106,6 +106,8 @@ macro_rules! ops {
 ops! {
     Info       "info"       (Info) "`info`"
         "What runs here: firmware, board, model, limits, settings.";
+    Log        "log"        (Log) "`log`"
+        "The details of the start-up, as a report about a board should contain them.";
     Models     "models"     (Models) "`models`"
         "The model files on the card.";
     Load       "load"       (Load) "`progress` …, `loaded`"
@@ -134,6 +136,8 @@ ops! {
         "Perplexity on a text file of the card.";
     Membw      "membw"      (Membw) "`membw` …"
         "Measures memory bandwidth.";
+    Sd         "sd"         (Sd) "`sd`, `sdread` …"
+        "What controller and card say, and how fast the card is read.";
     Selftest   "selftest"   (Selftest) "`selftest` …"
         "Compares every kernel with its reference.";
     Reboot     "reboot"     (Reboot) ""

@@ -17,7 +17,7 @@ macro_rules! without_fields {
     };
 }
 
-without_fields! { Info Models Reset Abort Selftest Reboot }
+without_fields! { Info Log Models Reset Abort Sd Selftest Reboot }
 
 /// Loads a model file.
 #[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize)]

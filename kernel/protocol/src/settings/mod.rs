@@ -99,7 +99,7 @@ macro_rules! settings {
 
             /// The value of one setting; [`Scalar::Null`] where the choice is left to the firmware.
             pub fn value(&self, setting: Setting) -> Scalar {
-                match setting { $(Setting::$name => self.$field.clone().into(),)* }
+                match setting { $(Setting::$name => Scalar::of(&self.$field),)* }
             }
         }
     };
@@ -140,6 +140,8 @@ settings! {
         "f32, f16, int8 or auto", "how keys and values are kept";
     Kernels kernels: KernelSet = KernelSet::Int8, Now, Words,
         "reference, dequantize or int8", "the kernels that multiply with the weights";
+    Log log: bool = false, Boot, OnOff,
+        "on or off", "prints the details of the start-up, as /log does";
     Quiet quiet: bool = false, Boot, OnOff,
         "on or off", "starts without a banner";
     Baud baud: Option<u32> = None, Boot, Or("115200", Within(9600..=4_000_000)),

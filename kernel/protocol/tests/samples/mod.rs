@@ -3,8 +3,9 @@
 use protocol::Event;
 use protocol::event::{
     Action, Bench, Changed, Check, CheckKind, Counts, Done, Error, ErrorCode, Finish, Generated,
-    Info, Kernels, Limits, Loaded, Logits, Membw, ModelEntry, Models, Phase, Ppl, Progress,
-    Samples, Text, Timing, Token, Tokens, Top, TopEntry, Usage,
+    Info, Kernels, Limits, Loaded, Log, Logits, Membw, ModelEntry, Models, Phase, Ppl, Progress,
+    Samples, Sd, SdCard, SdErrors, SdRead, SdTransfer, SdWords, Text, Timing, Token, Tokens, Top,
+    TopEntry, Usage,
 };
 use protocol::facts::{BoardFacts, Conditions, Health, LoadTiming, ModelFacts, Stack};
 use protocol::settings::KernelSet;
@@ -74,7 +75,7 @@ pub fn events() -> Vec<Event<'static>> {
             total_bytes: 2,
         }),
         Event::Loaded(Box::new(Loaded {
-            model: ModelFacts::default(),
+            model: model(),
             timing: LoadTiming::default(),
         })),
         Event::Models(Models {
@@ -85,6 +86,9 @@ pub fn events() -> Vec<Event<'static>> {
             }],
         }),
         Event::Info(Box::new(info())),
+        Event::Log(Log {
+            lines: vec!["a".into()],
+        }),
         Event::Settings(Changed::new(Setting::Temperature, &Settings::default())),
         Event::Bench(Box::new(Bench {
             phase: Phase::Decode,
@@ -142,6 +146,20 @@ pub fn events() -> Vec<Event<'static>> {
             samples,
             mean_gb_per_s: Some(3.5),
         }),
+        Event::Sd(Box::new(sd())),
+        Event::SdRead(Box::new(SdRead {
+            transfer: SdTransfer::Dma,
+            read_bytes: 1,
+            emulated: false,
+            read_s: 0.5,
+            mb_per_s: Some(22.5),
+            errors: SdErrors::default(),
+            compared_bytes: 1,
+            differing_bytes: 1,
+            first_difference: Some(2),
+            version: "0.1.0".into(),
+            revision: 0xa03111,
+        })),
         Event::Selftest(Check::new(CheckKind::Bits, "gemv", 1, 0.0, 0.0)),
         Event::Done(Done {
             finish_reason: Some(Finish::ContextFull),
@@ -179,8 +197,23 @@ fn info() -> Info {
             }],
             ..Health::default()
         },
-        model: Some(ModelFacts::default()),
+        model: Some(model()),
         settings: Settings::default(),
         limits: Limits::THIS,
+    }
+}
+
+fn sd() -> Sd {
+    Sd {
+        words_as_left: Some(SdWords::default()),
+        card: Some(SdCard::default()),
+        ..Sd::default()
+    }
+}
+
+fn model() -> ModelFacts {
+    ModelFacts {
+        load_pieces: Some(1),
+        ..ModelFacts::default()
     }
 }

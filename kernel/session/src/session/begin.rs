@@ -12,11 +12,12 @@ use lab::bench::ModelBench;
 use lab::kernels::KernelBench;
 use lab::membw::MemoryBench;
 use lab::perplexity::TextBench;
+use lab::sd::SdBench;
 use lab::selftest::Selftest;
 use lab::{Experiment, Machine, Report};
 use llm::tokenizer::TokenId;
 use protocol::event::{
-    Changed, Done, Error, ErrorCode, Event, Info, Limits, ModelEntry, Models, Text, Tokens,
+    Changed, Done, Error, ErrorCode, Event, Info, Limits, Log, ModelEntry, Models, Text, Tokens,
 };
 use protocol::facts::ModelFacts;
 use protocol::request::{Logits, Message, Prompt, Sampling};
@@ -41,6 +42,9 @@ impl<'m, M: Machine> Session<'_, 'm, M> {
                 settings: self.state.settings.clone(),
                 limits: Limits::THIS,
             }))),
+            Op::Log(_) => out.event(Event::Log(Log {
+                lines: machine.details().lines().map(String::from).collect(),
+            })),
             Op::Models(_) => {
                 let files = machine
                     .models()
@@ -141,6 +145,7 @@ impl<'m, M: Machine> Session<'_, 'm, M> {
                 return experiment(text);
             }
             Op::Membw(membw) => return experiment(MemoryBench::new(&membw, &self.lab())?),
+            Op::Sd(_) => return experiment(SdBench::new(&mut self.lab())?),
             Op::Selftest(_) => {
                 self.model.iter_mut().for_each(ActiveModel::forget);
                 return experiment(Selftest::default());

@@ -27,7 +27,7 @@ pub fn run(args: &Args) -> Result<()> {
         dir: args.dir.clone(),
         tokenizer_dir: args.tokenizer.clone().unwrap_or_else(|| args.dir.clone()),
     };
-    write_model(&args.output, "values", |file, progress| {
+    write_model(&args.output, |file, progress| {
         Ok(convert(&source, args.target.target(), file, progress)?)
     })
 }

@@ -28,12 +28,10 @@ const WEIGHT_TYPES: [&str; TARGETS.len()] = ["f32", "f16", "q8_0", "q4_0", "q4_1
 impl TargetArgs {
     /// The same for the library.
     pub fn target(&self) -> Target {
-        let found = TARGETS
-            .iter()
-            .zip(WEIGHT_TYPES)
-            .find(|(_, name)| *name == self.weight_type);
+        let mut targets = TARGETS.into_iter();
+        let found = targets.find(|t| t.name().eq_ignore_ascii_case(&self.weight_type));
         Target {
-            ggml_type: *found.expect("clap takes no other name").0,
+            ggml_type: found.expect("clap takes no other name"),
             pure: self.pure,
         }
     }
@@ -58,17 +56,16 @@ pub fn print_json(results: &impl Serialize) -> Result<()> {
 
 /// Writes a model through `write` to `path`, which appears only when the model is complete.
 ///
-/// `write` gets the file and reports what it has done and has to do, in `unit`.
+/// `write` gets the file and reports the bytes that it has written and has to write.
 pub fn write_model(
     path: &Path,
-    unit: &str,
     write: impl FnOnce(BufWriter<File>, &mut dyn FnMut(u64, u64)) -> Result<BufWriter<File>>,
 ) -> Result<()> {
     let output = path.display();
     let mut partial = path.to_owned().into_os_string();
     partial.push(".part");
     let file = File::create(&partial).with_context(|| format!("creating {output}.part"))?;
-    let bar = progress_bar(unit);
+    let bar = progress_bar("bytes");
     let written = write(BufWriter::new(file), &mut |done, total| {
         bar.set_length(total);
         bar.set_position(done);
@@ -87,7 +84,7 @@ pub fn write_model(
 /// A progress bar on the terminal; silent elsewhere.
 pub fn progress_bar(unit: &str) -> ProgressBar {
     let template = if unit == "bytes" {
-        "{bar:40} {bytes}/{total_bytes} {bytes_per_sec}".to_owned()
+        "{bar:40} {bytes}/{total_bytes} {bytes_per_sec} {eta}".to_owned()
     } else {
         format!("{{bar:40}} {{human_pos}}/{{human_len}} {unit} {{eta}}")
     };

@@ -26,7 +26,7 @@ pub fn run(args: &Args) -> Result<()> {
     let mut source = FileSource::open(&args.input).with_context(|| format!("opening {input}"))?;
     let same = fs::canonicalize(&args.output).ok() == fs::canonicalize(&args.input).ok();
     ensure!(!same, "{output} is the input; name another file");
-    write_model(&args.output, "bytes", |file, progress| {
+    write_model(&args.output, |file, progress| {
         requantize(&mut source, args.target.target(), file, progress)
             .with_context(|| input.to_string())
     })

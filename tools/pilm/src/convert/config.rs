@@ -1,44 +1,21 @@
 //! `config.json` of a Hugging Face model.
 
+use llm::config::Config;
 use serde_json::Value as Json;
 
 use super::Error;
+use crate::architecture::{Architecture, set_sizes};
 use crate::gguf_writer::{Header, Value};
-use crate::synth::Architecture;
 
-/// Sizes and constants; names as in `llm::config::Config`.
+/// What a checkpoint computes.
 #[derive(Clone, Debug)]
 pub(super) struct HfConfig {
     pub(super) architecture: Architecture,
-    pub(super) dim: u64,
-    pub(super) hidden_dim: u64,
-    pub(super) n_layers: u64,
-    pub(super) n_heads: u64,
-    pub(super) n_kv_heads: u64,
-    pub(super) head_dim: u64,
-    pub(super) vocab_size: u64,
-    max_seq_len: u64,
-    rope_theta: f64,
-    rms_norm_eps: f64,
-    scaling: Scaling,
+    pub(super) sizes: Config,
     pub(super) tied: bool,
-}
-
-/// How rotary frequencies differ from `theta^(-2i/d)`.
-#[derive(Clone, Debug, PartialEq)]
-enum Scaling {
-    None,
-    /// All divided by `factor`.
-    Linear {
-        factor: f64,
-    },
-    /// Low frequencies divided by `factor`, high ones kept, a ramp between.
-    Llama3 {
-        factor: f64,
-        low_freq_factor: f64,
-        high_freq_factor: f64,
-        trained_context: f64,
-    },
+    linear_factor: Option<f32>,
+    /// Divisors of the rotary frequencies, for Llama 3's scaling: `head_dim / 2` values.
+    pub(super) rope_divisors: Option<Vec<f32>>,
 }
 
 impl HfConfig {
@@ -50,149 +27,118 @@ impl HfConfig {
             "LlamaForCausalLM" => Architecture::Llama,
             "Qwen2ForCausalLM" => Architecture::Qwen2,
             "Qwen3ForCausalLM" => Architecture::Qwen3,
-            other => {
-                return Err(Error::Unsupported {
-                    what: other.to_owned(),
-                });
-            }
+            other => return unsupported(other),
         };
         refuse_variants(json, architecture)?;
-        let size = |key: &'static str| json[key].as_u64().ok_or(Error::Key { key });
-        let float = |key: &'static str| json[key].as_f64().ok_or(Error::Key { key });
+        let size = |key: &'static str| match json[key].as_u64() {
+            Some(size) => Ok(size as usize),
+            None => Err(Error::Key { key }),
+        };
         let (dim, n_heads) = (size("hidden_size")?, size("num_attention_heads")?);
         // transformers' own defaults.
         let head_dim = match architecture {
             Architecture::Llama | Architecture::Qwen2 => dim / n_heads.max(1),
             Architecture::Qwen3 => 128,
         };
+        let head_dim = size("head_dim").unwrap_or(head_dim);
         let rope = &json["rope_parameters"];
         let rope_theta = match rope["rope_theta"].as_f64() {
             Some(theta) => theta,
-            None => float("rope_theta")?,
+            None => float(json, "rope_theta")?,
         };
-        let scaling = [rope, &json["rope_scaling"]]
-            .into_iter()
-            .find(|s| s.is_object())
-            .map_or(Ok(Scaling::None), scaling)?;
-        Ok(HfConfig {
-            architecture,
+        let scaled = [rope, &json["rope_scaling"]];
+        let scaled = scaled.into_iter().find(|scaling| scaling.is_object());
+        let scaling = scaled.unwrap_or(&Json::Null);
+        let kind = scaling["rope_type"].as_str().or(scaling["type"].as_str());
+        let (mut linear_factor, mut rope_divisors) = (None, None);
+        match kind.unwrap_or("default") {
+            "default" => {}
+            "linear" => linear_factor = Some(float(scaling, "factor")? as f32),
+            "llama3" => rope_divisors = Some(divisors(scaling, rope_theta, head_dim)?),
+            other => return unsupported(&format!("rope scaling {other}")),
+        }
+        let sizes = Config {
+            architecture: architecture.name(),
             dim,
             hidden_dim: size("intermediate_size")?,
             n_layers: size("num_hidden_layers")?,
             n_heads,
-            n_kv_heads: json["num_key_value_heads"].as_u64().unwrap_or(n_heads),
-            head_dim: json["head_dim"].as_u64().unwrap_or(head_dim),
+            n_kv_heads: size("num_key_value_heads").unwrap_or(n_heads),
+            head_dim,
             vocab_size: size("vocab_size")?,
             max_seq_len: size("max_position_embeddings")?,
-            rope_theta,
-            rms_norm_eps: float("rms_norm_eps")?,
-            scaling,
+            rope_theta: rope_theta as f32,
+            rope_theta_implied: false,
+            rope_linear_factor: linear_factor.unwrap_or(1.0),
+            rope_freqs: rope_divisors.is_some(),
+            rms_norm_eps: float(json, "rms_norm_eps")? as f32,
+        };
+        Ok(HfConfig {
+            architecture,
+            sizes,
             tied: json["tie_word_embeddings"].as_bool().unwrap_or(false),
+            linear_factor,
+            rope_divisors,
         })
-    }
-
-    pub(super) fn architecture(&self) -> &'static str {
-        self.architecture.name()
     }
 
     /// Sets the architecture's keys.
     pub(super) fn describe(&self, header: &mut Header) {
-        let arch = self.architecture();
-        let mut set = |key: &str, value| header.set(format!("{arch}.{key}"), value);
-        for (key, n) in [
-            ("block_count", self.n_layers),
-            ("context_length", self.max_seq_len),
-            ("embedding_length", self.dim),
-            ("feed_forward_length", self.hidden_dim),
-            ("attention.head_count", self.n_heads),
-            ("attention.head_count_kv", self.n_kv_heads),
-            ("attention.key_length", self.head_dim),
-            ("attention.value_length", self.head_dim),
-            ("rope.dimension_count", self.head_dim),
-            ("vocab_size", self.vocab_size),
-        ] {
-            set(key, Value::u32(n as u32));
-        }
-        set(
-            "attention.layer_norm_rms_epsilon",
-            Value::f32(self.rms_norm_eps as f32),
-        );
-        set("rope.freq_base", Value::f32(self.rope_theta as f32));
-        if let Scaling::Linear { factor } = self.scaling {
+        let sizes = &self.sizes;
+        set_sizes(sizes, header);
+        let mut set = |key, value| header.set(format!("{}.{key}", sizes.architecture), value);
+        set("rope.dimension_count", Value::u32(sizes.head_dim as u32));
+        set("vocab_size", Value::u32(sizes.vocab_size as u32));
+        let eps = Value::f32(sizes.rms_norm_eps);
+        set("attention.layer_norm_rms_epsilon", eps);
+        set("rope.freq_base", Value::f32(sizes.rope_theta));
+        if let Some(factor) = self.linear_factor {
             set("rope.scaling.type", Value::str("linear"));
-            set("rope.scaling.factor", Value::f32(factor as f32));
+            set("rope.scaling.factor", Value::f32(factor));
         }
-    }
-
-    /// Divisors of the rotary frequencies, for Llama 3's scaling: `head_dim / 2` values.
-    ///
-    /// Wavelengths up to `trained / high_freq_factor` positions are kept, those over
-    /// `trained / low_freq_factor` are divided by `factor`, and between the two the inverse
-    /// divisor runs linearly in `trained / wavelength`.
-    pub(super) fn rope_divisors(&self) -> Option<Vec<f32>> {
-        let Scaling::Llama3 {
-            factor,
-            low_freq_factor,
-            high_freq_factor,
-            trained_context,
-        } = self.scaling
-        else {
-            return None;
-        };
-        let divisor = |i: u64| {
-            let frequency = self.rope_theta.powf(-2.0 * i as f64 / self.head_dim as f64);
-            let turns = trained_context * frequency / std::f64::consts::TAU;
-            let kept = (turns - low_freq_factor) / (high_freq_factor - low_freq_factor);
-            let kept = kept.clamp(0.0, 1.0);
-            (1.0 / (kept + (1.0 - kept) / factor)) as f32
-        };
-        Some((0..self.head_dim / 2).map(divisor).collect())
     }
 }
 
-fn scaling(json: &Json) -> Result<Scaling, Error> {
-    let kind = json["rope_type"]
-        .as_str()
-        .or(json["type"].as_str())
-        .unwrap_or("default");
-    let float = |key: &'static str| json[key].as_f64().ok_or(Error::Key { key });
-    Ok(match kind {
-        "default" => Scaling::None,
-        "linear" => Scaling::Linear {
-            factor: float("factor")?,
-        },
-        "llama3" => Scaling::Llama3 {
-            factor: float("factor")?,
-            low_freq_factor: float("low_freq_factor")?,
-            high_freq_factor: float("high_freq_factor")?,
-            trained_context: float("original_max_position_embeddings")?,
-        },
-        other => {
-            return Err(Error::Unsupported {
-                what: format!("rope scaling {other}"),
-            });
-        }
+fn float(json: &Json, key: &'static str) -> Result<f64, Error> {
+    json[key].as_f64().ok_or(Error::Key { key })
+}
+
+fn unsupported<T>(what: &str) -> Result<T, Error> {
+    Err(Error::Unsupported {
+        what: what.to_owned(),
     })
+}
+
+/// Llama 3's: wavelengths up to `trained / high_freq_factor` positions are kept, those over
+/// `trained / low_freq_factor` are divided by `factor`, and between the two the inverse divisor runs linearly
+/// in `trained / wavelength`.
+fn divisors(scaling: &Json, rope_theta: f64, head_dim: usize) -> Result<Vec<f32>, Error> {
+    let factor = float(scaling, "factor")?;
+    let low = float(scaling, "low_freq_factor")?;
+    let high = float(scaling, "high_freq_factor")?;
+    let trained = float(scaling, "original_max_position_embeddings")?;
+    let divisor = |i: usize| {
+        let frequency = rope_theta.powf(-2.0 * i as f64 / head_dim as f64);
+        let turns = trained * frequency / std::f64::consts::TAU;
+        let kept = ((turns - low) / (high - low)).clamp(0.0, 1.0);
+        (1.0 / (kept + (1.0 - kept) / factor)) as f32
+    };
+    Ok((0..head_dim / 2).map(divisor).collect())
 }
 
 /// Refuses what shares a class name and is another computation.
 fn refuse_variants(json: &Json, architecture: Architecture) -> Result<(), Error> {
-    let refuse = |what: &str| {
-        Err(Error::Unsupported {
-            what: what.to_owned(),
-        })
-    };
     if json["hidden_act"].as_str().is_some_and(|act| act != "silu") {
-        return refuse("hidden_act other than silu");
+        return unsupported("hidden_act other than silu");
     }
     if json["use_sliding_window"] == true {
-        return refuse("sliding-window attention");
+        return unsupported("sliding-window attention");
     }
     if architecture != Architecture::Qwen2 && json["attention_bias"] == true {
-        return refuse("attention_bias in a Llama or Qwen3");
+        return unsupported("attention_bias in a Llama or Qwen3");
     }
     if json["mlp_bias"] == true {
-        return refuse("mlp_bias");
+        return unsupported("mlp_bias");
     }
     Ok(())
 }
@@ -218,7 +164,7 @@ mod tests {
 
     #[test]
     fn llama3_scaling_keeps_the_fast_and_slows_the_slow() {
-        let divisors = HfConfig::read(&llama()).unwrap().rope_divisors().unwrap();
+        let divisors = HfConfig::read(&llama()).unwrap().rope_divisors.unwrap();
         assert_eq!(divisors.len(), 32);
         assert_eq!(divisors[0], 1.0);
         assert_eq!(divisors[31], 32.0);
@@ -238,10 +184,14 @@ mod tests {
         ] {
             let mut config = llama();
             config["architectures"] = json!([class]);
-            assert_eq!(HfConfig::read(&config).unwrap().head_dim, 64, "{class}");
+            assert_eq!(
+                HfConfig::read(&config).unwrap().sizes.head_dim,
+                64,
+                "{class}"
+            );
             config.as_object_mut().unwrap().remove("head_dim");
             assert_eq!(
-                HfConfig::read(&config).unwrap().head_dim,
+                HfConfig::read(&config).unwrap().sizes.head_dim,
                 head_dim,
                 "{class}"
             );

@@ -20,7 +20,7 @@ use serde_json::Value as Json;
 
 use crate::dequantize::dequantize;
 use crate::gguf_writer::{self, Header, Value};
-use crate::requantize::{Target, file_type};
+use crate::requantize::{self, Target, encode};
 use crate::safetensors::{self, Checkpoint};
 use config::HfConfig;
 
@@ -33,10 +33,7 @@ pub struct Source {
     pub tokenizer_dir: PathBuf,
 }
 
-/// Values per piece of a tensor; at least one row, or one head where rows are reordered.
-const PIECE_VALUES: u64 = 1 << 18;
-
-/// Writes the model of `source` to `out`; `progress` gets values done and in all.
+/// Writes the model of `source` to `out`; `progress` gets bytes done and in all.
 ///
 /// # Errors
 /// Missing or damaged files, models of another kind, failing reads and writes.
@@ -48,10 +45,13 @@ pub fn convert<W: Write>(
 ) -> Result<W, Error> {
     let config = HfConfig::read(&json(&source.dir.join("config.json"))?)?;
     let mut checkpoint = Checkpoint::open(&source.dir)?;
-    let plan = tensors::plan(&config, &checkpoint)?;
+    let tensors = tensors::plan(&config, &checkpoint, target)?;
 
-    let mut header = Header::new();
-    header.set("general.architecture", Value::str(config.architecture()));
+    let mut header = Header::default();
+    header.set(
+        "general.architecture",
+        Value::str(config.sizes.architecture),
+    );
     header.set("general.type", Value::str("model"));
     if let Some(name) = source
         .dir
@@ -62,59 +62,27 @@ pub fn convert<W: Write>(
     {
         header.set("general.name", Value::str(&name.to_string_lossy()));
     }
-    header.set("general.file_type", Value::u32(file_type(target.ggml_type)));
-    header.set("general.quantization_version", Value::u32(2));
+    header.set_file_type(target.ggml_type);
     config.describe(&mut header);
     tokenizer::describe(
         &source.tokenizer_dir,
         &source.dir,
-        config.vocab_size,
+        config.sizes.vocab_size,
         &mut header,
     )?;
 
-    let rope_freqs = config.rope_divisors();
-    if let Some(divisors) = &rope_freqs {
-        header.declare("rope_freqs.weight", GgmlType::F32, &[divisors.len() as u64])?;
-    }
-    for tensor in &plan {
-        header.declare(
-            &tensor.name,
-            target.type_for(&tensor.name, &tensor.dims),
-            &tensor.dims,
-        )?;
-    }
-    let total: u64 = plan.iter().map(|t| t.dims.iter().product::<u64>()).sum();
-    let mut done = 0;
-    let mut body = header.begin(out)?;
-    if let Some(divisors) = &rope_freqs {
-        let bytes: Vec<u8> = divisors.iter().flat_map(|v| v.to_le_bytes()).collect();
-        body.write("rope_freqs.weight", &bytes)?;
-    }
-    for tensor in &plan {
-        let stored = target.type_for(&tensor.name, &tensor.dims);
-        let (cols, rows) = tensor.cols_and_rows();
-        let unit = tensor.rows_per_unit();
-        let step = (PIECE_VALUES / (cols * unit)).max(1) * unit;
-        let mut row = 0;
-        while row < rows {
-            let n = step.min(rows - row);
-            let values = tensor.rows(&mut checkpoint, row, n)?;
-            let bytes = crate::requantize::encode(&tensor.name, &values, stored)
-                .map_err(|e| Error::Encode(e.to_string()))?;
-            if stored == GgmlType::Q1_0
-                && dequantize(stored, &bytes).is_none_or(|ours| ours != values)
-            {
-                return Err(Error::NotOneBit {
-                    name: tensor.name.clone(),
-                });
-            }
-            body.write(&tensor.name, &bytes)?;
-            row += n;
-            done += n * cols;
-            progress(done, total);
+    header.write(out, &tensors, progress, |tensor, rows| {
+        let values = tensor.source.read(&mut checkpoint, rows)?;
+        let bytes = encode(&tensor.name, &values, tensor.ggml_type)?;
+        if tensor.ggml_type == GgmlType::Q1_0
+            && dequantize(GgmlType::Q1_0, &bytes).is_none_or(|ours| ours != values)
+        {
+            return Err(Error::NotOneBit {
+                name: tensor.name.clone(),
+            });
         }
-    }
-    Ok(body.finish()?)
+        Ok(bytes)
+    })
 }
 
 /// The JSON file at `path`.
@@ -178,8 +146,8 @@ pub enum Error {
     #[error(transparent)]
     Checkpoint(#[from] safetensors::Error),
     /// Weights that cannot be encoded.
-    #[error("{0}")]
-    Encode(String),
+    #[error(transparent)]
+    Encode(#[from] requantize::Error),
     /// A block for Q1_0 has other weights than a number that an f16 holds and its negative.
     #[error(
         "tensor {name} has more than two weights in a block of Q1_0; convert to f16 and quantize that"

@@ -5,24 +5,17 @@ use std::fs;
 use std::path::Path;
 use std::slice::from_ref;
 
+use llm::tokenizer::TokenKind;
 use serde_json::Value as Json;
 
 use super::{Error, json, optional_json};
 use crate::gguf_writer::{Header, Value};
 
-/// Token types of GGUF.
-const NORMAL: i32 = 1;
-const UNKNOWN: i32 = 2;
-const CONTROL: i32 = 3;
-const USER_DEFINED: i32 = 4;
-const UNUSED: i32 = 5;
-const BYTE: i32 = 6;
-
 /// Sets every tokenizer key. `vocab_size` may exceed the vocabulary: models pad their matrices.
 pub(super) fn describe(
     tokenizer_dir: &Path,
     model_dir: &Path,
-    vocab_size: u64,
+    vocab_size: usize,
     header: &mut Header,
 ) -> Result<(), Error> {
     let tokenizer = json(&tokenizer_dir.join("tokenizer.json"))?;
@@ -31,19 +24,19 @@ pub(super) fn describe(
         return refuse(format!("model type {} (BPE is supported)", model["type"]));
     }
     let sentencepiece = model["byte_fallback"] == true;
-    let (tokens, mut types) = vocabulary(&tokenizer, vocab_size as usize)?;
+    let (tokens, mut types) = vocabulary(&tokenizer, vocab_size)?;
     let merges = merges(model)?;
     let mut set = |key: &str, value| header.set(format!("tokenizer.ggml.{key}"), value);
     if sentencepiece {
         for (token, kind) in tokens.iter().zip(&mut types) {
-            if *kind == NORMAL && is_byte(token) {
-                *kind = BYTE;
+            if *kind == TokenKind::Normal && is_byte(token) {
+                *kind = TokenKind::Byte;
             }
         }
         if let Some(unknown) = model["unk_token"].as_str()
             && let Some(id) = tokens.iter().position(|t| t == unknown)
         {
-            types[id] = UNKNOWN;
+            types[id] = TokenKind::Unknown;
         }
         set("model", Value::str("llama"));
         set("pre", Value::str("default"));
@@ -59,6 +52,7 @@ pub(super) fn describe(
     let ids = tokens.iter().map(String::as_str).zip(0..).collect();
     special_ids(tokenizer_dir, model_dir, &ids, header)?;
     header.set("tokenizer.ggml.tokens", Value::strings(tokens.iter()));
+    let types = types.into_iter().map(|kind| kind as i32);
     header.set("tokenizer.ggml.token_type", Value::i32s(types));
     Ok(())
 }
@@ -68,9 +62,9 @@ fn refuse<T>(what: String) -> Result<T, Error> {
 }
 
 /// Texts and types by id; ids without a token are unused.
-fn vocabulary(tokenizer: &Json, vocab_size: usize) -> Result<(Vec<String>, Vec<i32>), Error> {
+fn vocabulary(tokenizer: &Json, vocab_size: usize) -> Result<(Vec<String>, Vec<TokenKind>), Error> {
     let mut tokens: Vec<String> = (0..vocab_size).map(|id| format!("[PAD{id}]")).collect();
-    let mut types = vec![UNUSED; vocab_size];
+    let mut types = vec![TokenKind::Unused; vocab_size];
     let mut set = |id: Option<u64>, text: &str, kind| match id {
         Some(id) if (id as usize) < vocab_size => {
             text.clone_into(&mut tokens[id as usize]);
@@ -83,13 +77,13 @@ fn vocabulary(tokenizer: &Json, vocab_size: usize) -> Result<(Vec<String>, Vec<i
         return refuse("model.vocab is missing".into());
     };
     for (text, id) in vocab {
-        set(id.as_u64(), text, NORMAL)?;
+        set(id.as_u64(), text, TokenKind::Normal)?;
     }
     for added in tokenizer["added_tokens"].as_array().into_iter().flatten() {
         let kind = if added["special"] == true {
-            CONTROL
+            TokenKind::Control
         } else {
-            USER_DEFINED
+            TokenKind::UserDefined
         };
         set(
             added["id"].as_u64(),

@@ -18,34 +18,11 @@ pub enum Error {
     /// A row would end inside a block.
     #[error(
         "rows of {tensor} have {row_len} values, which is no multiple of the type's \
-             {block_len}-value blocks; keep this tensor in F16 or F32"
+             {block_len}-value blocks; choose a type of smaller blocks or a wider shape, such as llama-wide"
     )]
     RowNotWhole {
         tensor: String,
         row_len: u64,
         block_len: u64,
     },
-    /// Tensor bytes out of the table's order; `expected` is empty when all are written.
-    #[error("bytes of {given} {}", declared(.expected))]
-    Order { given: String, expected: String },
-    /// More bytes than the tensor's shape and type take.
-    #[error("more than the {len_bytes} bytes of {tensor}")]
-    Overfull { tensor: String, len_bytes: u64 },
-    /// The file ended before this tensor did.
-    #[error("the bytes of {tensor} are incomplete")]
-    Unfinished { tensor: String },
-}
-
-impl From<io::Error> for Error {
-    fn from(error: io::Error) -> Error {
-        Error::Io(error)
-    }
-}
-
-/// What is wrong about bytes where `expected`, or nothing more, was declared.
-fn declared(expected: &str) -> String {
-    match expected {
-        "" => "after the last declared tensor".into(),
-        name => format!("where {name} was declared next"),
-    }
 }

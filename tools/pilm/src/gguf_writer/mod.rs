@@ -10,6 +10,7 @@ mod error;
 mod value;
 
 use std::io::Write;
+use std::ops::Range;
 
 use ops::GgmlType;
 
@@ -20,29 +21,52 @@ use value::str_bytes;
 /// Where tensors start when `general.alignment` is absent.
 const DEFAULT_ALIGNMENT_BYTES: u64 = 32;
 
-/// One row of the tensor table.
+/// Bytes per piece of a tensor; at least one row is taken.
+const PIECE_BYTES: u64 = 1 << 20;
+
+/// One tensor of a file, and what its values come from.
 #[derive(Clone, Debug)]
-struct Declared {
-    name: String,
-    ggml_type: GgmlType,
-    /// The fastest dimension first.
-    dims: Vec<u64>,
-    len_bytes: u64,
+pub struct Tensor<S> {
+    /// Name in the file.
+    pub name: String,
+    /// How it is stored.
+    pub ggml_type: GgmlType,
+    /// The fastest dimension, the length of a row, first.
+    pub dims: Vec<u64>,
+    /// What its rows are made from.
+    pub source: S,
 }
 
-/// Metadata and tensor table of a file to be written.
+impl<S> Tensor<S> {
+    /// Length of a row.
+    pub fn cols(&self) -> u64 {
+        self.dims[0]
+    }
+
+    fn rows(&self) -> u64 {
+        self.dims[1..].iter().product()
+    }
+
+    fn row_bytes(&self) -> Result<u64, Error> {
+        let (row_len, block_len) = (self.cols(), self.ggml_type.block_len() as u64);
+        if !row_len.is_multiple_of(block_len) {
+            return Err(Error::RowNotWhole {
+                tensor: self.name.clone(),
+                row_len,
+                block_len,
+            });
+        }
+        Ok(row_len / block_len * self.ggml_type.block_bytes() as u64)
+    }
+}
+
+/// Metadata of a file to be written.
 #[derive(Clone, Debug, Default)]
 pub struct Header {
     metadata: Vec<(String, Value)>,
-    tensors: Vec<Declared>,
 }
 
 impl Header {
-    /// A header with neither metadata nor tensors.
-    pub fn new() -> Header {
-        Header::default()
-    }
-
     /// Sets `key`, in place of an earlier value if there was one.
     pub fn set(&mut self, key: impl Into<String>, value: Value) {
         let key = key.into();
@@ -52,48 +76,49 @@ impl Header {
         }
     }
 
+    /// Says that the matrices are mostly of `ggml_type`, by ggml's number for such files.
+    pub fn set_file_type(&mut self, ggml_type: GgmlType) {
+        let file_type = match ggml_type {
+            GgmlType::F16 => 1,
+            GgmlType::Q4_0 => 2,
+            GgmlType::Q4_1 => 3,
+            GgmlType::Q8_0 => 7,
+            GgmlType::Q5_0 => 8,
+            GgmlType::Q5_1 => 9,
+            GgmlType::Q4_K => 15,
+            GgmlType::Q5_K => 17,
+            GgmlType::Q6_K => 18,
+            GgmlType::BF16 => 32,
+            GgmlType::Q1_0 => 40,
+            _ => 0,
+        };
+        self.set("general.file_type", Value::u32(file_type));
+        self.set("general.quantization_version", Value::u32(2));
+    }
+
     /// The value of `key`, if it was set.
     pub fn get(&self, key: &str) -> Option<&Value> {
         self.metadata.iter().find(|(k, _)| k == key).map(|(_, v)| v)
     }
 
-    /// Adds a tensor to the table. `dims` has the fastest dimension (the row length) first.
+    /// Writes a file with this metadata and `tensors`. Their bytes are asked of `rows_of` in pieces of whole
+    /// rows, in order, so that the memory in use does not depend on their size; `progress` gets the bytes of
+    /// tensors that are written, and of all.
     ///
     /// # Errors
-    /// [`Error::RowNotWhole`] when a row is not a whole number of the type's blocks.
-    pub fn declare(
-        &mut self,
-        name: impl Into<String>,
-        ggml_type: GgmlType,
-        dims: &[u64],
-    ) -> Result<(), Error> {
-        let name = name.into();
-        let row_len = dims.first().copied().unwrap_or(1);
-        let block_len = ggml_type.block_len() as u64;
-        if row_len % block_len != 0 {
-            return Err(Error::RowNotWhole {
-                tensor: name,
-                row_len,
-                block_len,
-            });
-        }
-        let n_values: u64 = dims.iter().product();
-        let len_bytes = n_values / block_len * ggml_type.block_bytes() as u64;
-        self.tensors.push(Declared {
-            name,
-            ggml_type,
-            dims: dims.to_vec(),
-            len_bytes,
-        });
-        Ok(())
-    }
-
-    /// Writes the header and the padding after it; the tensors come next, through [`Body`].
+    /// [`Error::RowNotWhole`] when a row is not a whole number of its type's blocks, [`Error::Alignment`] for a
+    /// `general.alignment` that is not a power-of-two `u32` of at least 8, [`Error::Io`] from `out`, and those of
+    /// `rows_of`.
     ///
-    /// # Errors
-    /// [`Error::Io`] from `out`, [`Error::Alignment`] for a `general.alignment` that is not a
-    /// power-of-two `u32` of at least 8.
-    pub fn begin<W: Write>(&self, mut out: W) -> Result<Body<W>, Error> {
+    /// # Panics
+    /// When `rows_of` gives fewer or more bytes than the rows have.
+    pub fn write<W: Write, S, E: From<Error>>(
+        &self,
+        mut out: W,
+        tensors: &[Tensor<S>],
+        progress: &mut dyn FnMut(u64, u64),
+        mut rows_of: impl FnMut(&Tensor<S>, Range<u64>) -> Result<Vec<u8>, E>,
+    ) -> Result<W, E> {
         let alignment = match self.get("general.alignment") {
             None => DEFAULT_ALIGNMENT_BYTES,
             Some(value) => {
@@ -103,115 +128,76 @@ impl Header {
         };
         let mut head = b"GGUF".to_vec();
         head.extend(3u32.to_le_bytes());
-        head.extend((self.tensors.len() as u64).to_le_bytes());
+        head.extend((tensors.len() as u64).to_le_bytes());
         head.extend((self.metadata.len() as u64).to_le_bytes());
         for (key, value) in &self.metadata {
             head.extend(str_bytes(key.as_bytes()));
             value.append_to(&mut head);
         }
-        let mut offset = 0u64;
-        for tensor in &self.tensors {
+        let mut total = 0u64;
+        for tensor in tensors {
             head.extend(str_bytes(tensor.name.as_bytes()));
             head.extend((tensor.dims.len() as u32).to_le_bytes());
-            for dim in &tensor.dims {
-                head.extend(dim.to_le_bytes());
-            }
+            head.extend(tensor.dims.iter().flat_map(|dim| dim.to_le_bytes()));
             head.extend(tensor.ggml_type.id().to_le_bytes());
-            head.extend(offset.to_le_bytes());
-            offset += tensor.len_bytes.next_multiple_of(alignment);
+            head.extend(total.to_le_bytes());
+            total += (tensor.rows() * tensor.row_bytes()?).next_multiple_of(alignment);
         }
         head.resize((head.len() as u64).next_multiple_of(alignment) as usize, 0);
-        out.write_all(&head)?;
-        Ok(Body {
-            out,
-            alignment,
-            tensors: self.tensors.clone(),
-            current: 0,
-            written: 0,
-        })
-    }
-}
-
-/// The tensors of a file whose header is written.
-#[derive(Debug)]
-pub struct Body<W: Write> {
-    out: W,
-    alignment: u64,
-    tensors: Vec<Declared>,
-    /// Index of the tensor that takes the next byte.
-    current: usize,
-    /// Bytes of it that are written.
-    written: u64,
-}
-
-impl<W: Write> Body<W> {
-    /// Appends bytes of the tensor `name`, which must be the next unfinished one of the table.
-    ///
-    /// # Errors
-    /// [`Error::Order`] for any other tensor, [`Error::Overfull`] for more bytes than declared,
-    /// [`Error::Io`] from the writer.
-    pub fn write(&mut self, name: &str, bytes: &[u8]) -> Result<(), Error> {
-        let Some(tensor) = self.tensors.get(self.current).filter(|t| t.name == name) else {
-            return Err(Error::Order {
-                given: name.to_owned(),
-                expected: self.expected(),
-            });
-        };
-        self.written += bytes.len() as u64;
-        if self.written > tensor.len_bytes {
-            return Err(Error::Overfull {
-                tensor: name.to_owned(),
-                len_bytes: tensor.len_bytes,
-            });
+        out.write_all(&head).map_err(Error::Io)?;
+        let mut done = 0;
+        for tensor in tensors {
+            let (n_rows, row_bytes) = (tensor.rows(), tensor.row_bytes()?);
+            let step = (PIECE_BYTES / row_bytes).max(1);
+            for first in (0..n_rows).step_by(step as usize) {
+                let rows = first..n_rows.min(first + step);
+                let len_bytes = (rows.end - first) * row_bytes;
+                let bytes = rows_of(tensor, rows)?;
+                assert_eq!(bytes.len() as u64, len_bytes, "bytes of {}", tensor.name);
+                out.write_all(&bytes).map_err(Error::Io)?;
+                done += len_bytes;
+                progress(done, total);
+            }
+            let padding = done.next_multiple_of(alignment) - done;
+            out.write_all(&vec![0; padding as usize])
+                .map_err(Error::Io)?;
+            done += padding;
         }
-        self.out.write_all(bytes)?;
-        if self.written == tensor.len_bytes {
-            let padding = self.written.next_multiple_of(self.alignment) - self.written;
-            self.out.write_all(&vec![0; padding as usize])?;
-            self.current += 1;
-            self.written = 0;
-        }
-        Ok(())
-    }
-
-    /// Flushes and gives the writer back.
-    ///
-    /// # Errors
-    /// [`Error::Unfinished`] when bytes of a declared tensor are missing, [`Error::Io`] from the
-    /// flush.
-    pub fn finish(mut self) -> Result<W, Error> {
-        if self.current < self.tensors.len() {
-            return Err(Error::Unfinished {
-                tensor: self.expected(),
-            });
-        }
-        self.out.flush()?;
-        Ok(self.out)
-    }
-
-    fn expected(&self) -> String {
-        self.tensors
-            .get(self.current)
-            .map_or_else(String::new, |t| t.name.clone())
+        progress(done, total);
+        out.flush().map_err(Error::Io)?;
+        Ok(out)
     }
 }
 
 #[cfg(test)]
 mod tests {
-    use super::{Error, Header, Value};
+    use super::{Error, Header, Tensor, Value};
     use ops::GgmlType;
+
+    /// A tensor, and the bytes that are given for it.
+    fn tensor(name: &str, ggml_type: GgmlType, dims: &[u64], bytes: Vec<u8>) -> Tensor<Vec<u8>> {
+        Tensor {
+            name: name.into(),
+            ggml_type,
+            dims: dims.to_vec(),
+            source: bytes,
+        }
+    }
+
+    fn written(header: &Header, tensors: &[Tensor<Vec<u8>>]) -> Result<Vec<u8>, Error> {
+        header.write(Vec::new(), tensors, &mut |_, _| (), |tensor, _| {
+            Ok::<_, Error>(tensor.source.clone())
+        })
+    }
 
     #[test]
     fn bytes_of_a_small_file() {
-        let mut header = Header::new();
+        let mut header = Header::default();
         header.set("a", Value::u32(7));
-        header.declare("t", GgmlType::F32, &[2]).unwrap();
-        header.declare("u", GgmlType::F32, &[1]).unwrap();
-        let mut body = header.begin(Vec::new()).unwrap();
-        body.write("t", &1f32.to_le_bytes()).unwrap();
-        body.write("t", &2f32.to_le_bytes()).unwrap();
-        body.write("u", &3f32.to_le_bytes()).unwrap();
-        let file = body.finish().unwrap();
+        let floats = |values: &[f32]| values.iter().flat_map(|v| v.to_le_bytes()).collect();
+        let t = tensor("t", GgmlType::F32, &[2], floats(&[1.0, 2.0]));
+        let u = tensor("u", GgmlType::F32, &[1], floats(&[3.0]));
+        let file = written(&header, &[t, u]).unwrap();
 
         let mut expected = b"GGUF\x03\0\0\0\x02\0\0\0\0\0\0\0\x01\0\0\0\0\0\0\0".to_vec();
         expected.extend(b"\x01\0\0\0\0\0\0\0a\x04\0\0\0\x07\0\0\0");
@@ -227,29 +213,37 @@ mod tests {
     }
 
     #[test]
-    fn order_and_length_are_enforced() {
-        let mut header = Header::new();
-        header.declare("t", GgmlType::F32, &[1]).unwrap();
-        header.declare("u", GgmlType::F32, &[1]).unwrap();
-        let mut body = header.begin(Vec::new()).unwrap();
-        let early = body.write("u", &[0; 4]).unwrap_err();
-        assert_eq!(early.to_string(), "bytes of u where t was declared next");
-        body.write("t", &[0; 4]).unwrap();
+    fn pieces_are_whole_rows_in_order_and_progress_ends_at_the_total() {
+        let wide = Tensor {
+            name: "w".into(),
+            ggml_type: GgmlType::F32,
+            dims: vec![100_001, 2, 3],
+            source: (),
+        };
+        let (mut pieces, mut last) = (Vec::new(), (0, 1));
+        let progress = &mut |done, total| last = (done, total);
+        let file = Header::default().write(Vec::new(), &[wide], progress, |_, rows| {
+            let bytes = (rows.end - rows.start) as usize * 400_004;
+            pieces.push(rows);
+            Ok::<_, Error>(vec![0; bytes])
+        });
+        assert_eq!(pieces, [0..2, 2..4, 4..6]);
+        assert_eq!(last, (2_400_032, 2_400_032));
+        assert_eq!(file.unwrap().len(), 96 + 2_400_032);
+    }
+
+    #[test]
+    #[should_panic(expected = "bytes of t")]
+    fn a_row_too_few_is_noticed() {
+        let t = tensor("t", GgmlType::F32, &[2, 2], vec![0; 8]);
+        let _ = written(&Header::default(), &[t]);
+    }
+
+    #[test]
+    fn rows_end_with_a_block() {
+        let ragged = tensor("t", GgmlType::Q8_0, &[48, 2], Vec::new());
         assert!(matches!(
-            body.write("u", &[0; 5]),
-            Err(Error::Overfull { len_bytes: 4, .. })
-        ));
-        let mut none = Header::new().begin(Vec::new()).unwrap();
-        let late = none.write("u", &[0; 4]).unwrap_err();
-        assert_eq!(
-            late.to_string(),
-            "bytes of u after the last declared tensor"
-        );
-        let body = header.begin(Vec::new()).unwrap();
-        assert!(matches!(body.finish(), Err(Error::Unfinished { .. })));
-        let broken = Header::new().declare("t", GgmlType::Q8_0, &[48, 2]);
-        assert!(matches!(
-            broken,
+            written(&Header::default(), &[ragged]),
             Err(Error::RowNotWhole {
                 row_len: 48,
                 block_len: 32,

@@ -55,51 +55,56 @@ impl Value {
     }
 
     fn array(element: ValueType, items: impl Iterator<Item = impl AsRef<[u8]>>) -> Value {
-        let (mut n, mut elements) = (0u64, Vec::new());
+        let (mut n, mut elements) = (0, Vec::new());
         for item in items {
             elements.extend(item.as_ref());
             n += 1;
         }
-        let head = (element as u32).to_le_bytes();
-        let all = [&head[..], &n.to_le_bytes(), &elements].concat();
-        Value::new(ValueType::Array, all)
+        Value::array_of(element, n, &elements)
     }
 
-    /// A value of another file; none for an array of arrays, which no known key has.
-    pub fn copy_of(value: &gguf::Value<'_>) -> Option<Value> {
-        let gguf::Value::Array(array) = value else {
-            return Some(Value::new(value.value_type(), bytes_of(value)));
-        };
-        let element = array.element_type();
-        Some(match array.strings() {
-            Some(strings) => Value::array(element, strings.map(str_bytes)),
-            None => Value::array(element, array.numbers()?.map(|v| bytes_of(&v))),
-        })
+    fn array_of(element: ValueType, n: usize, elements: &[u8]) -> Value {
+        let (element, n) = ((element as u32).to_le_bytes(), (n as u64).to_le_bytes());
+        Value::new(ValueType::Array, [&element[..], &n, elements].concat())
+    }
+
+    /// A value of another file.
+    pub fn copy_of(value: &gguf::Value<'_>) -> Value {
+        let number =
+            |bytes: [u8; 8], of: ValueType| Value::new(of, &bytes[..of.min_bytes() as usize]);
+        match *value {
+            gguf::Value::Unsigned(v, of) => number(v.to_le_bytes(), of),
+            gguf::Value::Signed(v, of) => number(v.to_le_bytes(), of),
+            gguf::Value::F32(v) => Value::f32(v),
+            gguf::Value::F64(v) => Value::new(ValueType::F64, v.to_le_bytes()),
+            gguf::Value::Bool(v) => Value::bool(v),
+            gguf::Value::String(text) => Value::new(ValueType::String, str_bytes(text)),
+            gguf::Value::Array(array) => {
+                Value::array_of(array.element_type(), array.len(), array.bytes())
+            }
+        }
+    }
+
+    /// The bytes of a value of this type.
+    fn bytes_of(&self, value_type: ValueType) -> Option<&[u8]> {
+        (self.value_type == value_type).then_some(&self.bytes)
     }
 
     /// The number of an unsigned 32-bit integer.
     pub fn as_u32(&self) -> Option<u32> {
-        let number = self.bytes.as_slice().try_into().ok();
-        number
-            .filter(|_| self.value_type == ValueType::U32)
-            .map(u32::from_le_bytes)
+        let bytes = self.bytes_of(ValueType::U32)?;
+        Some(u32::from_le_bytes(bytes.try_into().ok()?))
     }
 
     /// The number of a float.
     pub fn as_f32(&self) -> Option<f32> {
-        let number = self.bytes.as_slice().try_into().ok();
-        number
-            .filter(|_| self.value_type == ValueType::F32)
-            .map(f32::from_le_bytes)
+        let bytes = self.bytes_of(ValueType::F32)?;
+        Some(f32::from_le_bytes(bytes.try_into().ok()?))
     }
 
     /// The text of a string.
     pub fn as_str(&self) -> Option<&str> {
-        let text = self
-            .bytes
-            .get(8..)
-            .filter(|_| self.value_type == ValueType::String);
-        std::str::from_utf8(text?).ok()
+        std::str::from_utf8(self.bytes_of(ValueType::String)?.get(8..)?).ok()
     }
 
     /// The id of the type, and the value.
@@ -109,27 +114,40 @@ impl Value {
     }
 }
 
-/// A value that is no array, as it stands in a file.
-fn bytes_of(value: &gguf::Value<'_>) -> Vec<u8> {
-    let bytes = match *value {
-        gguf::Value::Unsigned(v, _) => v.to_le_bytes(),
-        gguf::Value::Signed(v, _) => v.to_le_bytes(),
-        gguf::Value::F32(v) => return v.to_le_bytes().into(),
-        gguf::Value::F64(v) => v.to_le_bytes(),
-        gguf::Value::Bool(v) => return vec![u8::from(v)],
-        gguf::Value::String(text) => return str_bytes(text),
-        gguf::Value::Array(_) => unreachable!("arrays are taken apart"),
-    };
-    let len = match value.value_type() {
-        ValueType::U8 | ValueType::I8 => 1,
-        ValueType::U16 | ValueType::I16 => 2,
-        ValueType::U32 | ValueType::I32 => 4,
-        _ => 8,
-    };
-    bytes[..len].into()
-}
-
 /// A length and the bytes.
 pub(super) fn str_bytes(text: &[u8]) -> Vec<u8> {
     [&(text.len() as u64).to_le_bytes(), text].concat()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::{Value, ValueType};
+    use crate::gguf_writer::{Error, Header};
+    use llm::gguf::Gguf;
+
+    #[test]
+    fn a_copy_is_the_same_in_every_type() {
+        let inner = Value::i32s([1, -2]).bytes;
+        let values = [
+            Value::u32(7),
+            Value::f32(-0.5),
+            Value::bool(true),
+            Value::str("text"),
+            Value::strings(["a", "", "bc"]),
+            Value::f32s([1.5]),
+            Value::new(ValueType::I16, (-3i16).to_le_bytes()),
+            Value::new(ValueType::F64, 0.1f64.to_le_bytes()),
+            Value::array(ValueType::Array, [inner.clone(), inner].iter()),
+        ];
+        let mut header = Header::default();
+        for (key, value) in values.iter().enumerate() {
+            header.set(key.to_string(), value.clone());
+        }
+        let nothing = |_: &_, _| Ok::<_, Error>(Vec::new());
+        let file = header.write::<_, (), _>(Vec::new(), &[], &mut |_, _| (), nothing);
+        let file = file.unwrap();
+        let gguf = Gguf::parse(&file, file.len() as u64).unwrap();
+        let copies = gguf.iter().map(|(_, value)| Value::copy_of(&value));
+        assert_eq!(copies.collect::<Vec<_>>(), values);
+    }
 }

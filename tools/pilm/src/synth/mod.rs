@@ -13,5 +13,5 @@ mod vocabulary;
 
 pub use model::{bytes, q4_k_m, write, write_mixed};
 pub use random::SplitMix64;
-pub use shape::{Architecture, Shape};
+pub use shape::Shape;
 pub use vocabulary::{CONTROL, THINKING, Vocabulary, VocabularyKind, spelling};

@@ -5,11 +5,11 @@ use std::io::Write;
 use ops::GgmlType;
 
 use super::random::SplitMix64;
-use super::shape::{Architecture, Shape};
+use super::shape::Shape;
 use super::vocabulary::{Vocabulary, VocabularyKind};
-use crate::gguf_writer::{Error, Header, Value};
+use crate::architecture::{Named, set_sizes};
+use crate::gguf_writer::{Error, Header, Tensor, Value};
 use crate::quantize::quantize;
-use crate::requantize::file_type;
 
 /// ChatML, as a Jinja template.
 const CHAT_ML: &str = "{% for m in messages %}<|im_start|>{{ m['role'] }}\n\
@@ -38,16 +38,6 @@ const LOGIT_DEVIATION: f32 = 2.3;
 
 /// Standard deviation of embedding and output matrix: small, so that epsilon matters.
 const EMBEDDING_DEVIATION: f32 = 0.05;
-
-/// One tensor: values are `mean + deviation · normal`.
-struct Tensor {
-    name: String,
-    rows: usize,
-    /// 0 rows: a vector of `cols`.
-    cols: usize,
-    mean: f32,
-    deviation: f32,
-}
 
 /// The model as a file in memory; matrices in `ggml_type`, vectors in F32.
 ///
@@ -85,7 +75,7 @@ pub fn q4_k_m(tensor: &str) -> GgmlType {
 
 /// Writes the model; each matrix in the type that `type_of` gives its name, vectors in F32.
 ///
-/// `progress` gets values done and in all.
+/// `progress` gets bytes done and in all.
 ///
 /// # Errors
 /// Those of the writer; rows that are no multiple of the type's blocks.
@@ -99,141 +89,82 @@ pub fn write_mixed<W: Write>(
     progress: &mut dyn FnMut(u64, u64),
 ) -> Result<W, Error> {
     let vocabulary = Vocabulary::train(shape.vocab_size, shape.vocabulary);
-    let tensors = tensors(shape);
-    let mut header = metadata(shape, type_of("blk.0.attn_q.weight"), &vocabulary);
-    for tensor in &tensors {
-        let (cols, rows) = (tensor.cols as u64, tensor.rows as u64);
-        match rows {
-            0 => header.declare(&tensor.name, GgmlType::F32, &[cols])?,
-            _ => header.declare(&tensor.name, type_of(&tensor.name), &[cols, rows])?,
-        }
-    }
-    let total: usize = tensors.iter().map(|t| t.rows.max(1) * t.cols).sum();
-    let mut done = 0;
-    let mut body = header.begin(out)?;
+    let header = metadata(shape, type_of("blk.0.attn_q.weight"), &vocabulary);
+    let named = shape.architecture.tensors(&shape.config(), shape.tied);
     let output = if shape.tied {
         "token_embd.weight"
     } else {
         "output.weight"
     };
-    let (mut row, mut encoded) = (Vec::new(), Vec::new());
-    for tensor in &tensors {
-        let stored = if tensor.rows == 0 {
-            GgmlType::F32
-        } else {
-            type_of(&tensor.name)
-        };
-        for r in 0..tensor.rows.max(1) {
-            let mut random = SplitMix64::of_row(shape.seed, &tensor.name, r as u64);
+    let tensors: Vec<_> = named
+        .into_iter()
+        .map(|Named { name, dims, .. }| Tensor {
+            ggml_type: match dims[..] {
+                [_] => GgmlType::F32,
+                _ => type_of(&name),
+            },
+            source: scale(&name, dims[0]),
+            name,
+            dims,
+        })
+        .collect();
+    header.write(out, &tensors, progress, |tensor, rows| {
+        let (mean, deviation) = tensor.source;
+        let mut encoded = Vec::new();
+        for r in rows {
+            let mut random = SplitMix64::of_row(shape.seed, &tensor.name, r);
             let small = tensor.name == output && !is_readable(&vocabulary, r as u32);
-            let deviation = tensor.deviation * if small { UNREADABLE } else { 1.0 };
-            row.clear();
-            row.extend((0..tensor.cols).map(|_| tensor.mean + deviation * random.normal()));
-            encoded.clear();
+            let deviation = deviation * if small { UNREADABLE } else { 1.0 };
+            let row: Vec<f32> = (0..tensor.cols())
+                .map(|_| mean + deviation * random.normal())
+                .collect();
+            let stored = tensor.ggml_type;
             assert!(
                 quantize(stored, &row, &mut encoded),
                 "{stored:?} cannot be made"
             );
-            body.write(&tensor.name, &encoded)?;
         }
-        done += tensor.rows.max(1) * tensor.cols;
-        progress(done as u64, total as u64);
-    }
-    body.finish()
+        Ok(encoded)
+    })
 }
 
 fn is_readable(vocabulary: &Vocabulary, id: u32) -> bool {
     vocabulary.is_plain_text(id) || id == vocabulary.end
 }
 
-/// Names, shapes and scales of all tensors, in file order.
-fn tensors(shape: &Shape) -> Vec<Tensor> {
-    let dim = shape.dim;
-    let (q_dim, kv_dim) = (
-        shape.n_heads * shape.head_dim,
-        shape.n_kv_heads * shape.head_dim,
-    );
-    // Deviation of a matrix whose input has unit deviation and whose output shall have `gain`.
-    let scaled = |gain: f32, cols: usize| gain / (cols as f32).sqrt();
-    let (hidden_dim, vocab_size) = (shape.hidden_dim, shape.vocab_size);
-    let mut all = Vec::new();
-    let mut add = |name: String, rows, cols, mean, deviation| {
-        all.push(Tensor {
-            name,
-            rows,
-            cols,
-            mean,
-            deviation,
-        });
-    };
-    let embedding = EMBEDDING_DEVIATION;
-    add("token_embd.weight".into(), vocab_size, dim, 0.0, embedding);
-    let decoder = [
-        ("attn_norm.weight", 0, dim, 1.0, 0.25),
-        ("attn_q.weight", q_dim, dim, 0.0, scaled(1.3, dim)),
-        ("attn_k.weight", kv_dim, dim, 0.0, scaled(1.3, dim)),
-        ("attn_v.weight", kv_dim, dim, 0.0, scaled(1.0, dim)),
-        ("attn_output.weight", dim, q_dim, 0.0, scaled(0.7, q_dim)),
-        ("ffn_norm.weight", 0, dim, 1.0, 0.25),
-        ("ffn_gate.weight", hidden_dim, dim, 0.0, scaled(1.2, dim)),
-        ("ffn_up.weight", hidden_dim, dim, 0.0, scaled(1.0, dim)),
-        (
-            "ffn_down.weight",
-            dim,
-            hidden_dim,
-            0.0,
-            scaled(0.7, hidden_dim),
-        ),
-    ];
-    let own: &[_] = match shape.architecture {
-        Architecture::Llama => &[],
-        Architecture::Qwen2 => &[
-            ("attn_q.bias", 0, q_dim, 0.0, 1.0),
-            ("attn_k.bias", 0, kv_dim, 0.0, 1.0),
-            ("attn_v.bias", 0, kv_dim, 0.0, 0.3),
-        ],
-        Architecture::Qwen3 => &[
-            ("attn_q_norm.weight", 0, shape.head_dim, 1.3, 0.3),
-            ("attn_k_norm.weight", 0, shape.head_dim, 1.3, 0.3),
-        ],
-    };
-    for l in 0..shape.n_layers {
-        for (part, rows, cols, mean, deviation) in decoder.iter().chain(own) {
-            add(format!("blk.{l}.{part}"), *rows, *cols, *mean, *deviation);
-        }
+/// Mean and deviation of the values of the tensor `name` with rows of `cols`.
+fn scale(name: &str, cols: u64) -> (f32, f32) {
+    let width = (cols as f32).sqrt();
+    let norm = LOGIT_DEVIATION / (EMBEDDING_DEVIATION * width);
+    let layer = |c: char| c == '.' || c.is_ascii_digit();
+    // A matrix whose input has unit deviation gives its output the deviation that stands over `width`.
+    match name.trim_start_matches("blk").trim_start_matches(layer) {
+        "token_embd.weight" | "output.weight" => (0.0, EMBEDDING_DEVIATION),
+        "output_norm.weight" => (norm, 0.25 * norm),
+        "attn_norm.weight" | "ffn_norm.weight" => (1.0, 0.25),
+        "attn_q_norm.weight" | "attn_k_norm.weight" => (1.3, 0.3),
+        "attn_q.bias" | "attn_k.bias" => (0.0, 1.0),
+        "attn_v.bias" => (0.0, 0.3),
+        "attn_q.weight" | "attn_k.weight" => (0.0, 1.3 / width),
+        "ffn_gate.weight" => (0.0, 1.2 / width),
+        "attn_output.weight" | "ffn_down.weight" => (0.0, 0.7 / width),
+        _ => (0.0, 1.0 / width),
     }
-    let norm = LOGIT_DEVIATION / (EMBEDDING_DEVIATION * (dim as f32).sqrt());
-    add("output_norm.weight".into(), 0, dim, norm, 0.25 * norm);
-    if !shape.tied {
-        add("output.weight".into(), vocab_size, dim, 0.0, embedding);
-    }
-    all
 }
 
 fn metadata(shape: &Shape, ggml_type: GgmlType, vocabulary: &Vocabulary) -> Header {
-    let mut header = Header::new();
+    let mut header = Header::default();
     let arch = shape.architecture.name();
-    let u32_of = |n: usize| Value::u32(n as u32);
     header.set("general.architecture", Value::str(arch));
     header.set("general.name", Value::str(shape.name));
-    header.set("general.file_type", Value::u32(file_type(ggml_type)));
-    header.set("general.quantization_version", Value::u32(2));
+    header.set_file_type(ggml_type);
+    set_sizes(&shape.config(), &mut header);
+    let eps = Value::f32(shape.rms_norm_eps);
     for (key, value) in [
-        ("block_count", u32_of(shape.n_layers)),
-        ("context_length", u32_of(shape.max_seq_len)),
-        ("embedding_length", u32_of(shape.dim)),
-        ("feed_forward_length", u32_of(shape.hidden_dim)),
-        ("attention.head_count", u32_of(shape.n_heads)),
-        ("attention.head_count_kv", u32_of(shape.n_kv_heads)),
-        ("attention.key_length", u32_of(shape.head_dim)),
-        ("attention.value_length", u32_of(shape.head_dim)),
-        (
-            "attention.layer_norm_rms_epsilon",
-            Value::f32(shape.rms_norm_eps),
-        ),
-        ("rope.dimension_count", u32_of(shape.head_dim)),
+        ("attention.layer_norm_rms_epsilon", eps),
+        ("rope.dimension_count", Value::u32(shape.head_dim as u32)),
         ("rope.freq_base", Value::f32(shape.rope_theta)),
-        ("vocab_size", u32_of(shape.vocab_size)),
+        ("vocab_size", Value::u32(shape.vocab_size as u32)),
     ] {
         header.set(format!("{arch}.{key}"), value);
     }
@@ -244,37 +175,23 @@ fn metadata(shape: &Shape, ggml_type: GgmlType, vocabulary: &Vocabulary) -> Head
         VocabularyKind::Thinking => ("gpt2", "qwen2", CHAT_ML_THINKING),
         VocabularyKind::SentencePiece => ("llama", "default", ZEPHYR),
     };
-    for (key, value) in [
-        ("tokenizer.ggml.model", Value::str(model)),
-        ("tokenizer.ggml.pre", Value::str(pre)),
-        (
-            "tokenizer.ggml.tokens",
-            Value::strings(vocabulary.tokens.iter()),
-        ),
-        (
-            "tokenizer.ggml.token_type",
-            Value::i32s(vocabulary.types.iter().copied()),
-        ),
-        ("tokenizer.ggml.bos_token_id", Value::u32(vocabulary.begin)),
-        ("tokenizer.ggml.eos_token_id", Value::u32(vocabulary.end)),
-        (
-            "tokenizer.ggml.unknown_token_id",
-            Value::u32(vocabulary.unknown),
-        ),
-        ("tokenizer.ggml.add_bos_token", Value::bool(sentence_piece)),
-        ("tokenizer.chat_template", Value::str(template)),
-    ] {
-        header.set(key, value);
-    }
+    let mut set = |key: &str, value| header.set(format!("tokenizer.{key}"), value);
+    set("ggml.model", Value::str(model));
+    set("ggml.pre", Value::str(pre));
+    set("ggml.tokens", Value::strings(&vocabulary.tokens));
+    let types = vocabulary.types.iter().map(|kind| *kind as i32);
+    set("ggml.token_type", Value::i32s(types));
+    set("ggml.bos_token_id", Value::u32(vocabulary.begin));
+    set("ggml.eos_token_id", Value::u32(vocabulary.end));
+    set("ggml.unknown_token_id", Value::u32(vocabulary.unknown));
+    set("ggml.add_bos_token", Value::bool(sentence_piece));
+    set("chat_template", Value::str(template));
     if sentence_piece {
         let scores = vocabulary.scores.iter().copied();
-        header.set("tokenizer.ggml.scores", Value::f32s(scores));
-        header.set("tokenizer.ggml.add_space_prefix", Value::bool(true));
+        set("ggml.scores", Value::f32s(scores));
+        set("ggml.add_space_prefix", Value::bool(true));
     } else {
-        header.set(
-            "tokenizer.ggml.merges",
-            Value::strings(vocabulary.merges.iter()),
-        );
+        set("ggml.merges", Value::strings(&vocabulary.merges));
     }
     header
 }

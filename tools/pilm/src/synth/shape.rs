@@ -1,28 +1,9 @@
 //! What a synthetic model looks like from outside.
 
+use llm::config::Config;
+
 use super::vocabulary::VocabularyKind;
-
-/// The architectures that PiLM runs.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Architecture {
-    /// `llama`: no biases, interleaved rotary pairs.
-    Llama,
-    /// `qwen2`: biases on q, k and v, half-split rotary pairs.
-    Qwen2,
-    /// `qwen3`: norms of the query and key heads, half-split rotary pairs.
-    Qwen3,
-}
-
-impl Architecture {
-    /// As in `general.architecture`.
-    pub fn name(self) -> &'static str {
-        match self {
-            Architecture::Llama => "llama",
-            Architecture::Qwen2 => "qwen2",
-            Architecture::Qwen3 => "qwen3",
-        }
-    }
-}
+use crate::architecture::Architecture;
 
 /// Sizes and constants of a model; names as in `llm::config::Config`.
 #[derive(Clone, Debug, PartialEq)]
@@ -52,6 +33,26 @@ pub struct Shape {
 }
 
 impl Shape {
+    /// The engine's configuration of such a model.
+    pub fn config(&self) -> Config {
+        Config {
+            architecture: self.architecture.name(),
+            dim: self.dim,
+            hidden_dim: self.hidden_dim,
+            n_layers: self.n_layers,
+            n_heads: self.n_heads,
+            n_kv_heads: self.n_kv_heads,
+            head_dim: self.head_dim,
+            vocab_size: self.vocab_size,
+            max_seq_len: self.max_seq_len,
+            rope_theta: self.rope_theta,
+            rope_theta_implied: false,
+            rope_linear_factor: 1.0,
+            rope_freqs: false,
+            rms_norm_eps: self.rms_norm_eps,
+        }
+    }
+
     /// Llama, two layers, two query heads per KV head, output tied to the embedding.
     pub fn llama_tied() -> Shape {
         Shape {

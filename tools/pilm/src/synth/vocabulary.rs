@@ -8,6 +8,8 @@
 
 use std::collections::{BTreeMap, BTreeSet, VecDeque};
 
+use llm::tokenizer::TokenKind;
+
 /// The text that the merges are learned from.
 const CORPUS: &str = include_str!("corpus.txt");
 
@@ -22,13 +24,6 @@ const SENTENCE_PIECE_CONTROL: [&str; 3] = ["<unk>", "<s>", "</s>"];
 
 /// What stands for a space in SentencePiece token texts.
 const SPACE: &str = "▁";
-
-/// Token types of GGUF.
-const NORMAL: i32 = 1;
-const UNKNOWN: i32 = 2;
-const CONTROL_TYPE: i32 = 3;
-const USER_DEFINED: i32 = 4;
-const BYTE: i32 = 6;
 
 /// Which kind of vocabulary, and where its control tokens sit.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -48,8 +43,8 @@ pub enum VocabularyKind {
 pub struct Vocabulary {
     /// Token texts by id.
     pub tokens: Vec<String>,
-    /// GGUF token types by id.
-    pub types: Vec<i32>,
+    /// Their types by id.
+    pub types: Vec<TokenKind>,
     /// Byte-level BPE: two token texts with a space between, most frequent first.
     pub merges: Vec<String>,
     /// SentencePiece: how early a token's pieces are joined, by id; greater is earlier.
@@ -76,7 +71,7 @@ impl Vocabulary {
             VocabularyKind::Thinking => {
                 let mut all = Vocabulary::byte_level(size - THINKING.len(), false);
                 all.tokens.extend(THINKING.map(String::from));
-                all.types.extend([USER_DEFINED; THINKING.len()]);
+                all.types.extend([TokenKind::UserDefined; THINKING.len()]);
                 all
             }
             VocabularyKind::SentencePiece => Vocabulary::sentence_piece(size),
@@ -87,22 +82,21 @@ impl Vocabulary {
         let n_merges = size
             .checked_sub(256 + CONTROL.len())
             .expect("room for the bytes");
-        let merges = learn(spelled_words(), n_merges);
+        let words = words(|word| word.bytes().map(|b| spelling(b).to_string()).collect());
+        let merges = learn(words, n_merges);
         let mut tokens: Vec<String> = (0..=255).map(spelling).map(String::from).collect();
         tokens.sort_unstable();
-        tokens.extend(merges.iter().map(|(left, right)| format!("{left}{right}")));
+        tokens.extend(merges.iter().map(joined));
         let first = if control_first { 0 } else { tokens.len() };
         tokens.splice(first..first, CONTROL.map(String::from));
-        let mut types = vec![NORMAL; tokens.len()];
-        types[first..first + CONTROL.len()].fill(CONTROL_TYPE);
+        let mut types = vec![TokenKind::Normal; tokens.len()];
+        types[first..first + CONTROL.len()].fill(TokenKind::Control);
         let first = first as u32;
+        let spaced = merges.iter().map(|(left, right)| format!("{left} {right}"));
         Vocabulary {
             tokens,
             types,
-            merges: merges
-                .into_iter()
-                .map(|(left, right)| format!("{left} {right}"))
-                .collect(),
+            merges: spaced.collect(),
             scores: Vec::new(),
             unknown: first,
             begin: first + 1,
@@ -111,30 +105,21 @@ impl Vocabulary {
     }
 
     fn sentence_piece(size: usize) -> Vocabulary {
-        let mut characters: Vec<String> = CORPUS
-            .replace(' ', SPACE)
-            .chars()
-            .map(String::from)
-            .collect();
-        characters.sort_unstable();
-        characters.dedup();
-        characters.retain(|c| c != "\n");
-        let fixed = SENTENCE_PIECE_CONTROL.len() + 256 + characters.len();
+        let text = CORPUS.replace('\n', "").replace(' ', SPACE);
+        let characters: BTreeSet<char> = text.chars().collect();
         let n_merges = size
-            .checked_sub(fixed)
+            .checked_sub(SENTENCE_PIECE_CONTROL.len() + 256 + characters.len())
             .expect("room for the bytes and characters");
+        let words = words(|word| word.replace(' ', SPACE).chars().map(String::from).collect());
         let mut tokens: Vec<String> = SENTENCE_PIECE_CONTROL.map(String::from).to_vec();
         tokens.extend((0..=255).map(|byte| format!("<0x{byte:02X}>")));
-        let mut types = vec![BYTE; tokens.len()];
-        types[..3].copy_from_slice(&[UNKNOWN, CONTROL_TYPE, CONTROL_TYPE]);
+        let mut types = vec![TokenKind::Byte; tokens.len()];
+        types[0] = TokenKind::Unknown;
+        types[1..3].fill(TokenKind::Control);
         let n_without_score = tokens.len();
-        tokens.extend(
-            learn(piece_words(), n_merges)
-                .into_iter()
-                .map(|(l, r)| l + &r),
-        );
-        tokens.extend(characters);
-        types.resize(tokens.len(), NORMAL);
+        tokens.extend(learn(words, n_merges).iter().map(joined));
+        tokens.extend(characters.into_iter().map(String::from));
+        types.resize(tokens.len(), TokenKind::Normal);
         let rank = |id: usize| -(id.saturating_sub(n_without_score) as f32);
         Vocabulary {
             scores: (0..tokens.len()).map(rank).collect(),
@@ -151,7 +136,7 @@ impl Vocabulary {
     pub fn is_plain_text(&self, id: u32) -> bool {
         let spaces = [spelling(b' '), spelling(b'\n'), '▁'];
         let plain = |c: char| c.is_ascii_graphic() || spaces.contains(&c);
-        self.types[id as usize] == NORMAL && self.tokens[id as usize].chars().all(plain)
+        self.types[id as usize] == TokenKind::Normal && self.tokens[id as usize].chars().all(plain)
     }
 }
 
@@ -171,10 +156,7 @@ fn learn(mut words: BTreeMap<Vec<String>, usize>, n: usize) -> Vec<(String, Stri
         }
         merges.push((left, right));
     }
-    let learned: Vec<String> = merges
-        .iter()
-        .map(|(left, right)| format!("{left}{right}"))
-        .collect();
+    let learned: Vec<String> = merges.iter().map(joined).collect();
     let mut known: BTreeSet<String> = learned.iter().cloned().collect();
     let inner = |token: &&String| token.chars().all(|c| c.is_ascii_alphabetic());
     // What is made up is continued in its turn.
@@ -210,34 +192,20 @@ pub fn spelling(byte: u8) -> char {
     }
 }
 
-/// The words of the text with their counts, each a list of byte spellings.
-fn spelled_words() -> BTreeMap<Vec<String>, usize> {
-    words(|word| word.bytes().map(|b| spelling(b).to_string()).collect())
-}
-
-/// The same words as lists of characters, with SentencePiece's space.
-fn piece_words() -> BTreeMap<Vec<String>, usize> {
-    words(|word| word.replace(' ', SPACE).chars().map(String::from).collect())
-}
-
+/// The words of the text, spelled, with their counts.
+///
 /// A word is a run of letters with at most one space before it: narrower than every pre-tokenizer
 /// in use, so each merge can occur with any of them.
 fn words(spell: impl Fn(&str) -> Vec<String>) -> BTreeMap<Vec<String>, usize> {
     let mut words = BTreeMap::new();
-    let mut count = |word: &str| {
+    let text: Vec<char> = CORPUS.chars().collect();
+    let goes_on = |before: char| before == ' ' || before.is_alphabetic();
+    for word in text.chunk_by(|before, c| c.is_ascii_alphabetic() && goes_on(*before)) {
+        let word: String = word.iter().collect();
         if word.len() > 1 {
-            *words.entry(spell(word)).or_insert(0) += 1;
+            *words.entry(spell(&word)).or_insert(0) += 1;
         }
-    };
-    let mut word = String::new();
-    for c in CORPUS.chars() {
-        if !(c.is_ascii_alphabetic() && (word == " " || word.ends_with(char::is_alphabetic))) {
-            count(&word);
-            word.clear();
-        }
-        word.push(c);
     }
-    count(&word);
     words
 }
 
@@ -257,25 +225,23 @@ fn most_frequent_pair(words: &BTreeMap<Vec<String>, usize>) -> Option<(String, S
 /// `word` with every `left right` joined.
 fn merge(word: &[String], left: &str, right: &str) -> Vec<String> {
     let mut merged: Vec<String> = Vec::with_capacity(word.len());
-    let mut rest = word;
-    while let Some((first, tail)) = rest.split_first() {
-        match tail.split_first() {
-            Some((second, after)) if first == left && second == right => {
-                merged.push(format!("{left}{right}"));
-                rest = after;
-            }
-            _ => {
-                merged.push(first.clone());
-                rest = tail;
-            }
+    for token in word {
+        match merged.last_mut() {
+            Some(last) if last == left && token == right => last.push_str(right),
+            _ => merged.push(token.clone()),
         }
     }
     merged
 }
 
+/// The token that a merge makes.
+fn joined((left, right): &(String, String)) -> String {
+    format!("{left}{right}")
+}
+
 #[cfg(test)]
 mod tests {
-    use super::{Vocabulary, VocabularyKind, spelling};
+    use super::{TokenKind, Vocabulary, VocabularyKind, spelling};
     use std::collections::BTreeSet;
 
     #[test]
@@ -313,7 +279,7 @@ mod tests {
         assert!(vocabulary.scores[259..].is_sorted_by(|a, b| a > b));
         let id_of = |text: &str| vocabulary.tokens.iter().position(|t| t == text).unwrap();
         assert!(id_of("▁the") < id_of("a"));
-        assert_eq!(vocabulary.types[id_of("<0x0A>")], 6);
+        assert_eq!(vocabulary.types[id_of("<0x0A>")], TokenKind::Byte);
         assert!(vocabulary.is_plain_text(id_of("▁the") as u32));
         assert!(!vocabulary.is_plain_text(1));
     }

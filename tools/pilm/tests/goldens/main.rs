@@ -8,7 +8,8 @@ mod matrix;
 
 use file::{Golden, path, read, write};
 use matrix::{Case, cases};
-use pilm::synth::{Architecture, bytes};
+use pilm::architecture::Architecture;
+use pilm::synth::bytes;
 
 /// Fewer would be no matrix.
 const MIN_ENTRIES: usize = 100;

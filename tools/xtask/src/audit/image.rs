@@ -3,6 +3,7 @@
 //! Two witnesses: the dependency graph (no package that links a native library) and the linked image
 //! (nothing undefined, nothing dynamic, no symbol of a C library, a C runtime or a BLAS).
 
+use super::code;
 use crate::firmware;
 use crate::voice::Voice;
 use crate::workspace::{TARGET, cargo, printed};
@@ -63,6 +64,7 @@ pub fn audit() -> Result<()> {
         "{} symbols in the image: none undefined, none of a C library, a C runtime or a BLAS",
         symbols.len()
     )?;
+    stdout::line!("{}", code::check(&elf)?)?;
     Ok(())
 }
 

@@ -1,6 +1,8 @@
-//! `cargo xtask audit`: what the kernel is made of, where `unsafe` stands, which files name each other.
+//! `cargo xtask audit`: what the kernel is made of, which instructions it has, where `unsafe` stands, which files name
+//! each other.
 
 mod circles;
+mod code;
 mod image;
 mod ledger;
 mod modules;

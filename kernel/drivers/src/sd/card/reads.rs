@@ -1,7 +1,6 @@
-//! Reads with their retries, and the change to DMA.
+//! Reads with their retries.
 
 use super::{CardError, DEFAULT_SPEED_HZ, Failure, SdCard};
-use crate::sd::adma::DmaMap;
 use crate::sd::host::{HostError, Notice, SdHost, Transfer};
 use crate::sd::protocol::{BLOCK_BYTES, CardState, CardStatus, Command};
 use crate::sd::retry::{Ladder, Rung, Step};
@@ -18,12 +17,19 @@ const PIECE_LIMIT_US: u64 = 8_000_000;
 /// After this long somebody at the console is told.
 const SILENCE_LIMIT_US: u64 = 2_000_000;
 
-/// Reads under a map before it is given up.
-const TRIES_PER_MAP: usize = 2;
 /// Of what comes in by DMA, one block in so many is read again by the data port.
 const SAMPLED_BLOCKS: usize = 4096;
 /// Shorter reads are tables and directories: read in small pieces, and checked by their structure.
 const UNSAMPLED_BLOCKS: usize = 32;
+
+/// How blocks are read.
+#[derive(Clone, Copy, PartialEq, Eq)]
+pub(super) enum Way {
+    /// As the host is set.
+    AsSet,
+    /// By the data port, whatever the host is set to.
+    Port,
+}
 
 /// One piece's retries.
 struct Attempts {
@@ -39,6 +45,19 @@ impl<H: SdHost> SdCard<H> {
     /// # Panics
     /// If the length is not a whole number of blocks.
     pub fn read_blocks(&mut self, first: u64, buf: &mut [u8]) -> Result<(), CardError> {
+        self.read_by(Way::AsSet, first, buf)
+    }
+
+    /// As [`SdCard::read_blocks`], by the data port.
+    pub(super) fn read_blocks_by_port(
+        &mut self,
+        first: u64,
+        buf: &mut [u8],
+    ) -> Result<(), CardError> {
+        self.read_by(Way::Port, first, buf)
+    }
+
+    fn read_by(&mut self, way: Way, first: u64, buf: &mut [u8]) -> Result<(), CardError> {
         assert!(buf.len().is_multiple_of(BLOCK_BYTES), "whole blocks only");
         let n = (buf.len() / BLOCK_BYTES) as u64;
         if first.checked_add(n).is_none_or(|end| end > self.n_blocks) {
@@ -55,54 +74,20 @@ impl<H: SdHost> SdCard<H> {
         let piece_bytes = self.host.max_blocks().min(piece_blocks) * BLOCK_BYTES;
         let mut block = first;
         for piece in buf.chunks_mut(piece_bytes) {
-            self.read_piece(block, piece)?;
+            self.read_piece(way, block, piece)?;
             block += (piece.len() / BLOCK_BYTES) as u64;
         }
         Ok(())
     }
 
-    /// Changes to DMA under the first of `maps` that brings in what PIO does; stays with PIO if none
-    /// does.
-    ///
-    /// Compares the card's first blocks, as many as fit the two buffers; `by_dma` is one that the
-    /// controller can fill. A wrong map costs a few seconds of time-outs.
-    pub fn adopt_dma(
-        &mut self,
-        maps: &[DmaMap],
-        by_pio: &mut [u8],
-        by_dma: &mut [u8],
-    ) -> Result<Option<DmaMap>, CardError> {
-        self.host.use_pio();
-        if !self.modes.dma {
-            return Ok(None);
-        }
-        self.read_blocks(0, by_pio)?;
-        for &map in maps {
-            for _ in 0..TRIES_PER_MAP {
-                // Whatever the card holds, it is not the complement of what it holds.
-                for (byte, seen) in by_dma.iter_mut().zip(&*by_pio) {
-                    *byte = !seen;
-                }
-                if !self.host.use_dma(map) || !self.host.is_direct(by_dma) {
-                    break;
-                }
-                let read = self.read_once(0, by_dma);
-                if read.is_ok() && by_dma == by_pio {
-                    return Ok(Some(map));
-                }
-                self.host.use_pio();
-                self.recover()?;
-            }
-        }
-        self.host.use_pio();
-        self.host.tell(Notice::WithoutDma);
-        Ok(None)
-    }
-
     /// One command's worth of blocks, with every retry.
-    fn read_piece(&mut self, first: u64, piece: &mut [u8]) -> Result<(), CardError> {
+    fn read_piece(&mut self, way: Way, first: u64, piece: &mut [u8]) -> Result<(), CardError> {
+        let transfer = match way {
+            Way::AsSet => self.host.transfer(),
+            Way::Port => Transfer::Pio,
+        };
         let mut attempts = Attempts {
-            ladder: Ladder::new(self.host.transfer()),
+            ladder: Ladder::new(transfer),
             start_us: self.host.now_us(),
             is_told: false,
             is_restarted: false,
@@ -115,8 +100,8 @@ impl<H: SdHost> SdCard<H> {
                 _ => rest.len(),
             };
             let block = first + (done / BLOCK_BYTES) as u64;
-            let read = self.read_once(block, &mut rest[..len]);
-            match read.and_then(|()| self.compare_samples(block, &rest[..len])) {
+            let read = self.read_once(way, block, &mut rest[..len]);
+            match read.and_then(|()| self.compare_samples(way, block, &rest[..len])) {
                 Ok(()) => {
                     attempts.ladder.succeeded();
                     done += len;
@@ -128,9 +113,17 @@ impl<H: SdHost> SdCard<H> {
     }
 
     /// One read command without retries.
-    fn read_once(&mut self, block: u64, buf: &mut [u8]) -> Result<(), Failure> {
+    pub(super) fn read_once(
+        &mut self,
+        way: Way,
+        block: u64,
+        buf: &mut [u8],
+    ) -> Result<(), Failure> {
         let command = self.read_command(block, buf.len());
-        let response = self.host.read(command, BLOCK_BYTES, buf)?;
+        let response = match way {
+            Way::AsSet => self.host.read(command, BLOCK_BYTES, buf)?,
+            Way::Port => self.host.read_by_port(command, BLOCK_BYTES, buf)?,
+        };
         let (status, stop) = (CardStatus(response.short), CardStatus(response.stop));
         if status.errors() != 0 {
             return Err(Failure::Card { status: status.0 });
@@ -154,8 +147,9 @@ impl<H: SdHost> SdCard<H> {
 
     /// Reads some blocks of what came in by DMA again, by the data port: a line that was not dropped, or
     /// a transfer that went elsewhere, is seen here and nowhere else.
-    fn compare_samples(&mut self, first: u64, buf: &[u8]) -> Result<(), Failure> {
-        if self.host.transfer() != Transfer::Adma2 || buf.len() < UNSAMPLED_BLOCKS * BLOCK_BYTES {
+    fn compare_samples(&mut self, way: Way, first: u64, buf: &[u8]) -> Result<(), Failure> {
+        let is_by_dma = way == Way::AsSet && self.host.transfer() == Transfer::Adma2;
+        if !is_by_dma || buf.len() < UNSAMPLED_BLOCKS * BLOCK_BYTES {
             return Ok(());
         }
         let mut start = first;
@@ -230,11 +224,6 @@ impl<H: SdHost> SdCard<H> {
         }
     }
 
-    fn give_up_dma(&mut self) {
-        self.host.use_pio();
-        self.host.tell(Notice::WithoutDma);
-    }
-
     fn slow_down(&mut self) -> Result<(), CardError> {
         // Also for the next start of this card.
         self.modes.high_speed = false;
@@ -247,10 +236,14 @@ impl<H: SdHost> SdCard<H> {
 
     /// Initialises a card anew that has forgotten its address, if it is the same one.
     fn restart(&mut self) -> Result<(), CardError> {
-        let cid = self.cid;
+        let before = (self.cid, self.addressing, self.n_blocks);
         self.host.cycle_power();
-        let csd = self.identify()?;
-        if self.cid != cid {
+        let csd = self.identify();
+        let after = (self.cid, self.addressing, self.n_blocks);
+        // What a start has found that came to nothing is not the card's.
+        (self.cid, self.addressing, self.n_blocks) = before;
+        let csd = csd?;
+        if after != before {
             return Err(CardError::Exchanged);
         }
         self.speed_up(&csd)

@@ -3,7 +3,7 @@
 //! Order and limits: SD Physical Layer Simplified Specification 6.00, §4.2 (identification) and
 //! §4.3.10 (switch function).
 
-use super::{CardError, DEFAULT_SPEED_HZ, HIGH_SPEED_HZ, SdCard};
+use super::{CardError, DEFAULT_SPEED_HZ, HIGH_SPEED_HZ, Registers, SdCard};
 use crate::sd::divider::LOWEST_HZ;
 use crate::sd::host::SdHost;
 use crate::sd::identity::{Cid, Csd, Scr, SwitchStatus};
@@ -30,10 +30,17 @@ impl<H: SdHost> SdCard<H> {
         let ocr = self.power_up(version_2)?;
         self.addressing = ocr.addressing();
 
-        self.cid = Cid::parse(self.host.command(Command::all_send_cid())?.long);
+        let cid = self.host.command(Command::all_send_cid())?.long;
+        self.cid = Cid::parse(cid);
         let published = self.host.command(Command::send_relative_addr())?.short;
         self.rca = (published >> 16) as u16;
         let csd = self.host.command(Command::send_csd(self.rca))?.long;
+        self.registers = Registers {
+            ocr: ocr.0,
+            cid,
+            csd,
+            ..Registers::default()
+        };
         let csd = Csd::parse(csd).map_err(|e| CardError::UnknownCsd { version: e.0 })?;
         // What 32 bits cannot address is not there, whatever a damaged CSD says.
         self.n_blocks = match self.addressing {
@@ -156,6 +163,7 @@ impl<H: SdHost> SdCard<H> {
         let mut scr = [0; Scr::BYTES];
         self.send(Command::app(self.rca))?;
         self.read_register(Command::send_scr(), &mut scr)?;
+        self.registers.scr = Some(scr);
         Ok(Scr::parse(&scr))
     }
 
@@ -171,11 +179,13 @@ impl<H: SdHost> SdCard<H> {
         let mut status = [0; SwitchStatus::BYTES];
         let check = Command::switch_access_mode(false, 0);
         self.read_register(check, &mut status)?;
+        self.registers.switch_status = Some(status);
         if !SwitchStatus::parse(&status).offers_high_speed() {
             return Ok(false);
         }
         let switch = Command::switch_access_mode(true, SwitchStatus::HIGH_SPEED);
         self.read_register(switch, &mut status)?;
+        self.registers.switch_status = Some(status);
         Ok(SwitchStatus::parse(&status).selected == SwitchStatus::HIGH_SPEED)
     }
 

@@ -2,7 +2,7 @@
 
 use super::{Board, GPIO_SD_PWR_ON, GPIO_VDD_SD_IO_SEL, IDENTIFICATION_HZ, Rails, Sdhci};
 use crate::clock::Clock;
-use crate::sd::base_clock::BaseClock;
+use crate::sd::base_clock::{BaseClock, Question};
 use crate::sd::host::{HostError, SdHost};
 use crate::sd::registers::{Word, Words, capabilities, clock_reset, host_power, interrupt};
 
@@ -15,6 +15,7 @@ const POWER_OFF_US: u64 = 50_000;
 impl<W: Words, C: Clock, B: Board> Sdhci<W, C, B> {
     /// Power at 3.3 V, every bit of the controller reset, the identification clock.
     pub(super) fn power_up(&mut self) -> Result<(), HostError> {
+        self.note_state_as_left();
         self.card_hz = 0;
         self.host_control &= host_power::ADMA2;
         self.board.power_controller();
@@ -26,7 +27,8 @@ impl<W: Words, C: Clock, B: Board> Sdhci<W, C, B> {
         if self.capabilities() != capabilities::QEMU {
             self.clock.wait_us(RAIL_SETTLE_US);
         }
-        self.base_clock = BaseClock::ask(|question| self.board.base_clock_hz(question));
+        self.clock_answers = Question::ALL.map(|question| self.board.base_clock_hz(question));
+        self.base_clock = BaseClock::ask(|question| self.clock_answers[question as usize]);
 
         self.reset_bits(clock_reset::RESET_ALL)?;
         self.write_host_control();

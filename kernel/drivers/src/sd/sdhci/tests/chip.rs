@@ -36,6 +36,8 @@ pub(super) struct Chip<'m> {
     pub(super) base_hz: u32,
     pub(super) answers: Answers,
     pub(super) card: RefCell<Card>,
+    /// Resets do not end.
+    pub(super) is_stuck: bool,
     pub(super) time_us: Cell<u64>,
     pub(super) told: RefCell<Vec<Notice>>,
     /// Fastest and slowest clock of a command before the bus was widened or the card switched, and after.
@@ -69,6 +71,7 @@ impl<'m> Chip<'m> {
             base_hz,
             answers: [Some(base_hz); 3],
             card: RefCell::new(Card::sdhc()),
+            is_stuck: false,
             time_us: Cell::new(0),
             told: RefCell::default(),
             identification_hz: Cell::new((0, u32::MAX)),
@@ -93,7 +96,7 @@ impl<'m> Chip<'m> {
         *self.registers.borrow().get(&word).unwrap_or(&0)
     }
 
-    fn set_register(&self, word: Word, value: u32) {
+    pub(super) fn set_register(&self, word: Word, value: u32) {
         self.registers.borrow_mut().insert(word, value);
     }
 
@@ -242,6 +245,7 @@ impl Words for &Chip<'_> {
                 let after = self.after.take();
                 self.raise(after);
             }
+            Word::ClockReset if self.is_stuck => self.set_register(word, value),
             Word::ClockReset => {
                 let resets =
                     clock_reset::RESET_ALL | clock_reset::RESET_CMD | clock_reset::RESET_DAT;

@@ -79,6 +79,8 @@ impl Words for &FakeWords {
             Word::IntStatus => self.status.get(),
             Word::Present => self.present.get(),
             Word::ClockReset => self.clock.get(),
+            // Only how the firmware has left it is of interest.
+            Word::HostPower => 0x0080_0F06,
             Word::Capabilities => self.capabilities,
             Word::SlotVersion => 0x1002_0000,
             Word::AutoHost2 => 0x0008_0002,

@@ -4,7 +4,10 @@ const RCA: u32 = 0xB368;
 /// The card status with which a transfer is stopped: data state, ready.
 pub(in super::super) const STOPPED: u32 = 0xB00;
 const GENERAL_ERROR: u32 = 1 << 19;
-const CID: u128 = 0x0353_4453_5533_3247_8012_3456_7801_5700;
+pub(in super::super) const CID: u128 = 0x0353_4453_5533_3247_8012_3456_7801_5700;
+
+pub(in super::super) const CSD: u128 = 1 << 126 | 0x5B5 << 84 | 8191 << 48;
+pub(in super::super) const SCR: [u8; 8] = [2, 0x35, 0x80, 0, 0, 0, 0, 0];
 
 /// What goes wrong with one command.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -20,6 +23,10 @@ pub(in super::super) enum Effect {
     Crc,
     /// All of the data, the last of them wrong, and nobody says so but the answer to CMD12.
     Ecc,
+    /// All of the data by DMA, a byte of them wrong, and nobody says so.
+    Bent,
+    /// The DMA engine writes nothing, and nobody says so.
+    Lost,
     /// The automatic CMD12 goes unanswered.
     AutoStop,
     /// The DMA engine stops.
@@ -64,6 +71,8 @@ pub(in super::super) struct Card {
     pub(in super::super) faults: Vec<Fault>,
     /// Silent until its power has been taken away.
     pub(in super::super) is_wedged: bool,
+    /// The slot is empty.
+    pub(in super::super) is_absent: bool,
     pub(in super::super) four_lines: bool,
     pub(in super::super) high_speed: bool,
     pub(in super::super) image: Option<Vec<u8>>,
@@ -82,6 +91,7 @@ impl Card {
         Self {
             faults: Vec::new(),
             is_wedged: false,
+            is_absent: false,
             four_lines: false,
             high_speed: false,
             image: None,
@@ -148,7 +158,7 @@ impl Card {
     /// What the card sends after a command with data.
     pub(super) fn data(&self, index: u8, len: usize) -> Vec<u8> {
         match index {
-            51 => vec![2, 0x35, 0x80, 0, 0, 0, 0, 0],
+            51 => SCR.to_vec(),
             6 => {
                 let mut status = vec![0; 64];
                 (status[13], status[16]) = (3, u8::from(self.switches));
@@ -177,7 +187,11 @@ impl Card {
             _ => index.to_string(),
         };
         self.log.push(name.clone());
-        if self.is_wedged {
+        if self.is_absent && index == 0 {
+            // It has no answer that could be missed.
+            return (Reply::None, Effect::Nothing);
+        }
+        if self.is_wedged || self.is_absent {
             return (Reply::Silence, Effect::Nothing);
         }
         match self.fault(&name) {
@@ -215,7 +229,7 @@ impl Card {
                 return Reply::Short(RCA << 16 | 0x500);
             }
             (_, 9, State::StandBy) if is_mine => {
-                return Reply::Long(1 << 126 | 0x5B5 << 84 | 8191 << 48);
+                return Reply::Long(CSD);
             }
             (_, 7, State::StandBy) if is_mine => self.state = State::Transfer,
             (_, 13, _) if is_mine => {}
