@@ -55,7 +55,7 @@ pub fn run<B: Board>(board: &B, ram: &mut [Line]) -> Exit {
         screen,
         input: InputQueue::new(board.serial(), PROMPT, settings.columns),
         person: Person::new(screen, board.facts()),
-        answers: Answers::new(screen),
+        answers: Answers::new(board.serial()),
         client: Client::Start { quiet },
         is_busy: false,
         reported_lost: 0,
@@ -128,6 +128,9 @@ impl<'b, B: Board> Console<'b, B> {
     fn serve(&mut self, session: &mut Session<'_, 'b, B>) -> Option<Exit> {
         loop {
             self.show_events(session);
+            if let Client::Program(id) = &self.client {
+                self.answers.catch_up(id);
+            }
             if session.can_stop() {
                 if !self.is_busy {
                     self.input.begin(self.client.id());

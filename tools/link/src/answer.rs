@@ -5,7 +5,7 @@ use crate::error::Error;
 use crate::lines::Heard;
 use crate::repeat::Repeat;
 use crate::transport::Transport;
-use protocol::event::{Done, ErrorCode, Finish, Line};
+use protocol::event::{Done, ErrorCode, Finish, Line, Token};
 use protocol::request::{Abort, Reset};
 use protocol::{Event, Id, Op};
 use std::collections::VecDeque;
@@ -228,6 +228,16 @@ impl<'l, T: Transport> Answer<'l, T> {
         match event {
             Event::Done(done) => return self.done(done),
             Event::Error(error) => return Err(Error::Refused(error)),
+            Event::Chunk(chunk) => {
+                for (i, token) in (0..).zip(chunk.iter()) {
+                    let token = Event::Token(Token {
+                        text: token.text.into_owned().into(),
+                        ..token
+                    });
+                    self.next_n = n + i + 1;
+                    self.deliver(n + i, token);
+                }
+            }
             event => self.deliver(n, event),
         }
         match self.is_stopped {
