@@ -65,19 +65,14 @@ impl<'s> Answers<'s> {
         match event {
             Event::Token(token) if self.next_n.is_some() => {
                 self.keep(id, token);
-                self.catch_up(id);
+                if !self.serial.is_behind() {
+                    self.flush(id);
+                }
             }
             event => {
                 self.flush(id);
                 self.write(id, event, 1);
             }
-        }
-    }
-
-    /// Sends the tokens that waited, if the line has nothing else to send.
-    pub fn catch_up(&mut self, id: &Id) {
-        if !self.serial.is_behind() {
-            self.flush(id);
         }
     }
 
@@ -217,16 +212,15 @@ mod tests {
         assert_eq!(sent(&wire), [(0, 1)], "an idle line");
         wire.is_behind.set(true);
         (0..3).for_each(|_| answers.event(&Id::None, &a));
-        answers.catch_up(&Id::None);
         assert_eq!(sent(&wire), []);
         wire.is_behind.set(false);
-        answers.catch_up(&Id::None);
-        assert_eq!(sent(&wire), [(1, 3)]);
+        answers.event(&Id::None, &a);
+        assert_eq!(sent(&wire), [(1, 4)]);
         wire.is_behind.set(true);
         answers.event(&Id::None, &a);
         let text = Event::Text(Text { text: "b".into() });
         answers.event(&Id::None, &text);
-        assert_eq!(sent(&wire), [(4, 1), (5, 0)], "the order stays");
+        assert_eq!(sent(&wire), [(5, 1), (6, 0)], "the order stays");
     }
 
     #[test]
@@ -235,11 +229,11 @@ mod tests {
         let mut answers = Answers::new(&wire);
         answers.begin(true);
         wire.is_behind.set(true);
-        for thinking in [true, true, false, false, false] {
+        for thinking in [true, true, false, false] {
             answers.event(&Id::None, &token("a", thinking));
         }
         wire.is_behind.set(false);
-        answers.catch_up(&Id::None);
+        answers.event(&Id::None, &token("a", false));
         assert_eq!(sent(&wire), [(0, 2), (2, 3)]);
     }
 

@@ -128,9 +128,6 @@ impl<'b, B: Board> Console<'b, B> {
     fn serve(&mut self, session: &mut Session<'_, 'b, B>) -> Option<Exit> {
         loop {
             self.show_events(session);
-            if let Client::Program(id) = &self.client {
-                self.answers.catch_up(id);
-            }
             if session.can_stop() {
                 if !self.is_busy {
                     self.input.begin(self.client.id());
