@@ -141,7 +141,7 @@ fn a_lost_end_and_a_lost_request_are_asked_again() {
 #[test]
 fn what_acts_twice_is_not_asked_again() {
     let mut link = linked(1, 0);
-    answer(&mut link, set("max_tokens", 3_u32.into()));
+    answer(&mut link, set("max_tokens", Scalar::of(&3_u32)));
     link.transport().cut_to_host(100, 150);
     let ask = Op::Ask(Ask {
         text: "and then".to_owned(),
@@ -252,7 +252,7 @@ fn an_answer_can_be_stopped_and_the_link_goes_on() {
 #[test]
 fn an_error_is_an_answer() {
     let mut link = linked(1, 0);
-    let error = link.ask_with(set("heat", 1_u32.into()), &mut |_| {});
+    let error = link.ask_with(set("heat", Scalar::of(&1_u32)), &mut |_| {});
     match error.expect_err("no such setting") {
         Error::Refused(error) => assert_eq!(error.code, ErrorCode::BadValue),
         error => panic!("{error}"),
