@@ -15,10 +15,10 @@
 //! * `start`, [`registers`]: the first instructions, and every value that a system register gets
 //! * [`layout`]: places of image and stacks
 //! * [`page_tables`], `mmu`: the map (pure), and the live one
-//! * `vectors`, [`esr`], [`report`], [`backtrace`]: exceptions, and their words
+//! * `vectors`, [`expected`], [`esr`], [`report`], [`backtrace`]: exceptions, those that come back, and their words
 //! * [`symbols`]: names for addresses of the code
 //! * `cores`: cores 1–3 out of the spin table
-//! * [`ram`], [`device_tree`]: which RAM there is
+//! * [`ram`], [`device_tree`], [`survey`]: which RAM there is
 //! * `cache`, `wait`, `cpu`, `hint`, [`pmu`]: instructions with a meaning
 //!
 //! ```
@@ -39,12 +39,14 @@
 pub mod backtrace;
 pub mod device_tree;
 pub mod esr;
+pub mod expected;
 pub mod layout;
 pub mod page_tables;
 pub mod pmu;
 pub mod ram;
 pub mod registers;
 pub mod report;
+pub mod survey;
 pub mod symbols;
 
 #[cfg(target_os = "none")]

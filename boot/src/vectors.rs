@@ -1,11 +1,13 @@
 //! Pulls in `vectors.s` and decides what becomes of an exception.
 //!
-//! An interrupt goes to the kernel and comes back. A fault inside a probe's window comes back as
-//! "not there". Anything else is reported by the kernel and ends the program.
+//! An interrupt goes to the kernel and comes back. A fault inside a window of [`Windows`] comes back
+//! as its answer. Anything else is reported by the kernel and ends the program.
 
 use core::arch::global_asm;
 use core::ops::Range;
 
+use crate::esr::Esr;
+use crate::expected::{self, Look, Windows};
 use crate::layout::{self, CoreStacks, STACKS};
 use crate::report::{Frame, Kind, Report, Vector};
 
@@ -20,6 +22,7 @@ global_asm!(
 unsafe extern "C" {
     static __probe_window: u8;
     static __probe_failed: u8;
+    static __probe_disturbed: u8;
     static __cpuectlr_window: u8;
     static __cpuectlr_failed: u8;
     static __unmask_window: u8;
@@ -35,15 +38,16 @@ unsafe extern "Rust" {
     safe fn __boot_irq();
 }
 
-/// Reads the register at `addr`, or nothing where no device answers.
+/// Reads the register at `addr`, or nothing where no device answers. Asynchronous errors that come in between go to
+/// `note`, and are no answer.
 ///
 /// # Safety
 /// `addr` is a multiple of 4 inside the peripherals' window, and reading it has no side effect that
 /// matters.
-pub unsafe fn probe32(addr: usize) -> Option<u32> {
-    // SAFETY: the caller's; a fault comes back through `__probe_failed`.
-    let answer = unsafe { __probe32(addr) };
-    (answer >> 32 != 0).then_some(answer as u32)
+pub unsafe fn probe32(addr: usize, note: impl FnMut(Esr)) -> Option<u32> {
+    // SAFETY: the caller's; a fault comes back through `__probe_failed` or `__probe_disturbed`.
+    let look = || Look::from_answer(unsafe { __probe32(addr) });
+    expected::settle(look, note)
 }
 
 /// Writes `CPUECTLR_EL1` and reads it back; nothing where that is not allowed.
@@ -68,7 +72,8 @@ extern "C" fn boot_exception(frame: &mut Frame, vector: u64) {
     match vector.kind() {
         Kind::Irq => return __boot_irq(),
         Kind::Synchronous | Kind::SError => {
-            if let Some(resume) = resume_at(frame.elr, vector.kind()) {
+            let windows = live_windows();
+            if let Some(resume) = windows.resume_at(frame.elr, vector.kind(), Esr(frame.esr)) {
                 frame.elr = resume;
                 return;
             }
@@ -83,20 +88,13 @@ extern "C" fn boot_exception(frame: &mut Frame, vector: u64) {
     })
 }
 
-/// Where to go on after a fault at `elr` that was to be expected.
-fn resume_at(elr: u64, kind: Kind) -> Option<u64> {
-    let window =
-        |start: *const u8, end: *const u8| -> Range<u64> { start.addr() as u64..end.addr() as u64 };
-    let probe = window(&raw const __probe_window, &raw const __probe_failed);
-    let cpuectlr = window(&raw const __cpuectlr_window, &raw const __cpuectlr_failed);
-    let unmask = window(&raw const __unmask_window, &raw const __unmask_taken);
-    if probe.contains(&elr) {
-        Some(probe.end)
-    } else if cpuectlr.contains(&elr) {
-        Some(cpuectlr.end)
-    } else if kind == Kind::SError && unmask.contains(&elr) {
-        Some(unmask.end)
-    } else {
-        None
+fn live_windows() -> Windows {
+    let addr = |label: *const u8| label.addr() as u64;
+    let window = |start: *const u8, end: *const u8| -> Range<u64> { addr(start)..addr(end) };
+    Windows {
+        probe: window(&raw const __probe_window, &raw const __probe_failed),
+        probe_disturbed: addr(&raw const __probe_disturbed),
+        cpuectlr: window(&raw const __cpuectlr_window, &raw const __cpuectlr_failed),
+        unmask: window(&raw const __unmask_window, &raw const __unmask_taken),
     }
 }

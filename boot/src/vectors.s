@@ -160,9 +160,9 @@ __exception_common:
     add     sp, sp, #816
     eret
 
-// u64 __probe32(addr): bit 32 set and the word, or 0 where the access faults. `boot_exception`
-// turns a fault inside the window into a return through `__probe_failed`.
-.global __probe32, __probe_window, __probe_failed
+// u64 __probe32(addr): bit 32 set and the word; 0 where the read is aborted; bit 33 set and the ESR where an SError
+// came in between. `boot_exception` turns either inside the window into a return through its end.
+.global __probe32, __probe_window, __probe_failed, __probe_disturbed
 __probe32:
     dsb     sy                          // what earlier accesses went wrong with is no answer to this one
     isb
@@ -174,6 +174,11 @@ __probe_window:
     ret
 __probe_failed:
     mov     x0, xzr
+    ret
+__probe_disturbed:
+    mrs     x0, esr_el1
+    ubfx    x0, x0, #0, #32
+    orr     x0, x0, #(1 << 33)
     ret
 
 // u64 __set_cpuectlr(value): the value read back, or 0 where the access is undefined or trapped.

@@ -6,6 +6,7 @@ use core::cell::UnsafeCell;
 use core::sync::atomic::{AtomicBool, AtomicU32, Ordering};
 
 use aarch64_cpu::asm::barrier;
+use boot::esr::Esr;
 use boot::layout::N_CORES;
 use drivers::clock::Clock as _;
 use drivers::dma::Caches;
@@ -22,7 +23,7 @@ use spin::{Mutex, Once};
 use crate::card::Slot;
 use crate::clock::Clock;
 use crate::ending;
-use crate::serial;
+use crate::serial::{self, Serial};
 
 const CHIP_REVISION_ADDR: usize = 0xFC40_4000;
 const MAILBOX_ADDR: usize = 0xFE00_B880;
@@ -133,10 +134,18 @@ pub fn watchdog() -> Watchdog {
     Watchdog::new(unsafe { Mmio::new(PM_ADDR) })
 }
 
+/// Says that an asynchronous error came in while a register was looked for. It says nothing about the register.
+fn note_bus_error(esr: Esr) {
+    Serial.say(format_args!(
+        "a bus error came in while a register was looked for (ESR {:#x}): looking again",
+        esr.0
+    ));
+}
+
 /// 64 bits from the random number generator; nothing where there is none.
 pub fn random_bits() -> Option<u64> {
     // SAFETY: reading the control register has no effect.
-    unsafe { boot::vectors::probe32(RNG200_ADDR) }?;
+    unsafe { boot::vectors::probe32(RNG200_ADDR, note_bus_error) }?;
     // SAFETY: the block answers, is mapped as Device memory and is used here only.
     let registers: Mmio<rng200::Registers> = unsafe { Mmio::new(RNG200_ADDR) };
     Rng200::new(registers).read(&Clock)
@@ -151,13 +160,13 @@ pub fn emmc2_capabilities() -> Option<u32> {
 pub fn emmc2_word(word: Word) -> Option<u32> {
     assert!(word != Word::Data, "a read takes data out of the port");
     // SAFETY: reading any other word has no effect.
-    unsafe { boot::vectors::probe32(EMMC2_ADDR + word as usize) }
+    unsafe { boot::vectors::probe32(EMMC2_ADDR + word as usize, note_bus_error) }
 }
 
 /// Revision of the chip: its low byte is the stepping. QEMU does not have the register.
 pub fn chip_revision() -> Option<u32> {
     // SAFETY: reading the register has no effect.
-    unsafe { boot::vectors::probe32(CHIP_REVISION_ADDR) }
+    unsafe { boot::vectors::probe32(CHIP_REVISION_ADDR, note_bus_error) }
 }
 
 /// The card slot; once. The legacy controller is named for QEMU's sake only, see [`Slot`].

@@ -28,13 +28,9 @@ pub enum Failure {
     Cores(u8),
 }
 
-/// A word behind the option that stands for nothing.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
-#[error("{OPTION}{0}: nothing fails by that name")]
-pub struct Unknown<'l>(&'l str);
-
 impl Failure {
-    fn parse(word: &str) -> Option<Self> {
+    /// What `word`, behind the option, stands for; nothing if it is none of them.
+    pub fn parse(word: &str) -> Option<Self> {
         match word.split_once('=') {
             None if word == "panic" => Some(Self::Panic),
             None if word == "exception" => Some(Self::Exception),
@@ -50,17 +46,16 @@ impl Failure {
     }
 }
 
-/// What `line` asks for, in its order.
-pub fn of_command_line(line: &str) -> impl Iterator<Item = Result<Failure, Unknown<'_>>> {
+/// What `line` asks for, in its order. Words that stand for nothing are `options`' to say.
+pub fn of_command_line(line: &str) -> impl Iterator<Item = Failure> {
     let words = line.split_ascii_whitespace();
     let words = words.filter_map(|word| word.strip_prefix(OPTION));
-    words.map(|word| Failure::parse(word).ok_or(Unknown(word)))
+    words.filter_map(Failure::parse)
 }
 
 /// The cores that `line` stops before they are alive.
 pub fn cores_that_stop(line: &str) -> u8 {
-    let failures = of_command_line(line).flatten();
-    failures.fold(0, |all, failure| match failure {
+    of_command_line(line).fold(0, |all, failure| match failure {
         Failure::Cores(cores) => all | cores,
         _ => all,
     })
@@ -68,7 +63,7 @@ pub fn cores_that_stop(line: &str) -> u8 {
 
 /// Whether `line` lets no interrupt arrive.
 pub fn stop_interrupts(line: &str) -> bool {
-    of_command_line(line).any(|failure| failure == Ok(Failure::Interrupts))
+    of_command_line(line).any(|failure| failure == Failure::Interrupts)
 }
 
 /// Numbers of cores with commas between them; core 0 reads the command line and is none of them.
@@ -85,20 +80,20 @@ fn secondary_cores(list: &str) -> Option<u8> {
 mod tests {
     use super::*;
 
-    fn of(line: &str) -> Vec<Result<Failure, Unknown<'_>>> {
+    fn of(line: &str) -> Vec<Failure> {
         of_command_line(line).collect()
     }
 
     #[test]
     fn words_of_the_command_line() {
         assert_eq!(of("cores=2 board.log my.board.fail=panic"), []);
-        assert_eq!(of("a board.fail=panic b"), [Ok(Failure::Panic)]);
-        assert_eq!(of("board.fail=exception"), [Ok(Failure::Exception)]);
-        assert_eq!(of("board.fail=hang=0"), [Ok(Failure::Hang(0))]);
-        assert_eq!(of("board.fail=core=2"), [Ok(Failure::Cores(0b100))]);
+        assert_eq!(of("a board.fail=panic b"), [Failure::Panic]);
+        assert_eq!(of("board.fail=exception"), [Failure::Exception]);
+        assert_eq!(of("board.fail=hang=0"), [Failure::Hang(0)]);
+        assert_eq!(of("board.fail=core=2"), [Failure::Cores(0b100)]);
         assert_eq!(
             of("board.fail=core=3,1 board.fail=panic"),
-            [Ok(Failure::Cores(0b1010)), Ok(Failure::Panic)]
+            [Failure::Cores(0b1010), Failure::Panic]
         );
     }
 
@@ -109,18 +104,14 @@ mod tests {
     }
 
     #[test]
-    fn what_stands_for_nothing_is_said() {
+    fn what_stands_for_nothing_is_no_failure() {
         for word in [
             "", "panics", "hang", "hang=4", "hang=-1", "core", "core=", "core=0", "core=4",
             "core=1,", "core=1,0",
         ] {
-            let line = format!("board.fail={word}");
-            assert_eq!(of(&line), [Err(Unknown(word))]);
+            assert_eq!(Failure::parse(word), None, "{word}");
+            assert_eq!(of(&format!("board.fail={word}")), []);
         }
-        assert_eq!(
-            Unknown("fire").to_string(),
-            "board.fail=fire: nothing fails by that name"
-        );
     }
 
     #[test]

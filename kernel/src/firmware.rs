@@ -6,6 +6,7 @@ use core::sync::atomic::{AtomicBool, Ordering};
 
 use boot::device_tree::Error;
 use boot::start::BootInfo;
+use boot::survey::Survey;
 use drivers::machine;
 use drivers::property::ClockId;
 use parallel::Cores;
@@ -13,6 +14,7 @@ use parallel::Cores;
 use crate::core_pool::CorePool;
 use crate::failures::Failure;
 use crate::info::BoardInfo;
+use crate::options::{self, Options};
 use crate::platform::Platform;
 use crate::serial::Serial;
 use crate::{board, core_pool, failures, info, memory, panic, shell};
@@ -30,22 +32,12 @@ const COMMAND_LINE_BYTES: usize = 2048;
 /// What a start-up may take before the watchdog restarts the board.
 const BRING_UP_LIMIT_MS: u32 = 15_000;
 
-/// Option of the kernel command line: longer prefetch distances (docs/hardware.md MMU-11).
-const FAR_PREFETCH: &str = "board.prefetch=far";
-
-/// Option of the kernel command line: models lie where a DMA controller of the older stepping does not reach.
-const HIGHEST_MEMORY_FIRST: &str = "board.memory=above";
-
 /// The file by which the firmware knows to use the cores' interrupt controller.
 const DEVICE_TREE: &str = "bcm2711-rpi-4-b.dtb";
 
-/// Option of the kernel command line: seconds that a core may keep others waiting at a barrier, 0 for ever.
-const BARRIER_LIMIT: &str = "board.barrier=";
-/// The same without the option: 10 s, in QEMU, whose cores share a host's, 60 s.
+/// How long a core may keep others waiting at a barrier unless an option says otherwise: 10 s, in QEMU, whose cores share
+/// a host's, 60 s.
 const BARRIER_LIMIT_S: [u64; 2] = [10, 60];
-
-/// Option of the kernel command line: prints what a report about a board should contain.
-const HARDWARE_LOG: &str = "board.log";
 
 fn kernel_main(boot: &BootInfo) -> ! {
     // Before the first access that may hang. Not in QEMU, where arming is a reset.
@@ -60,7 +52,7 @@ fn kernel_main(boot: &BootInfo) -> ! {
     let mut info = BoardInfo::ask(boot, tree);
     note_device_tree(&mut log, &info);
     let low = board::mailbox().lock().arm_memory().ok();
-    let survey = memory::survey(
+    let survey = Survey::new(
         info.tree.nodes.as_ref().ok(),
         low,
         info.revision,
@@ -69,11 +61,9 @@ fn kernel_main(boot: &BootInfo) -> ! {
     info.ram = survey.ram;
     let mut line = [0; COMMAND_LINE_BYTES];
     let line = read_command_line(&mut line);
-    let is_highest = has_option(
-        str::from_utf8(line).unwrap_or_default(),
-        HIGHEST_MEMORY_FIRST,
-    );
-    let order = if is_highest {
+    // without the heap, which this decides about
+    let early = Options::of_command_line(str::from_utf8(line).unwrap_or_default());
+    let order = if early.highest_memory_first {
         memory::Order::HighestFirst
     } else {
         memory::Order::LowestFirst
@@ -84,33 +74,35 @@ fn kernel_main(boot: &BootInfo) -> ! {
     };
 
     let command_line = String::from_utf8_lossy(line).into_owned();
-    let far_prefetch = has_option(&command_line, FAR_PREFETCH);
+    let options = Options::of_command_line(&command_line);
+    for mistake in options::mistakes(&command_line) {
+        let _ = writeln!(log, "{mistake}");
+    }
     info::raise_core_clock();
     let stopped = failures::cores_that_stop(&command_line);
     info.interrupts = board::init_interrupts(failures::stop_interrupts(&command_line));
     note_interrupts(&mut log, info.interrupts);
     let (cores, alive) = CorePool::start(boot::layout::N_CORES, stopped, info.emulated);
-    let limit_s = number(&command_line, BARRIER_LIMIT);
+    let limit_s = options.barrier_limit_s;
     cores.set_barrier_limit(limit_s.unwrap_or(BARRIER_LIMIT_S[usize::from(info.emulated)]));
     note_missing_cores(&mut log, &alive, cores.n_alive());
-    if far_prefetch {
+    if options.far_prefetch {
         set_far_prefetch(&mut log, &cores);
     }
     let _ = board::mailbox()
         .lock()
         .set_clock_state(ClockId::Emmc2, true);
-    let logs = has_option(&command_line, HARDWARE_LOG);
-    if logs {
+    if options.log {
         let _ = write!(log, "{}", info.details());
     }
-    fail_on_request(&mut log, &command_line, &cores);
+    fail_on_request(&command_line, &cores);
     let platform = Platform {
         cores,
         card: board::card_slot(),
         arena,
         info,
         command_line,
-        logs,
+        logs: options.log,
         entropy: board::random_bits().unwrap_or_else(boot::wait::ticks),
     };
     // The last access that may hang is behind us.
@@ -181,16 +173,6 @@ fn read_command_line(line: &mut [u8]) -> &[u8] {
     &line[..len]
 }
 
-fn has_option(line: &str, option: &str) -> bool {
-    line.split_ascii_whitespace().any(|word| word == option)
-}
-
-/// The number that follows `option` on the command line `line`, if there is one.
-fn number(line: &str, option: &str) -> Option<u64> {
-    let mut words = line.split_ascii_whitespace();
-    words.find_map(|word| word.strip_prefix(option)?.parse().ok())
-}
-
 /// Undoes on every core what the firmware's stub does to `CPUECTLR`, to be measured both ways.
 fn set_far_prefetch(log: &mut Serial, cores: &CorePool) {
     let refused = AtomicBool::new(false);
@@ -202,22 +184,19 @@ fn set_far_prefetch(log: &mut Serial, cores: &CorePool) {
     if refused.into_inner() {
         let _ = writeln!(
             log,
-            "{FAR_PREFETCH}: this board's firmware does not allow it"
+            "board.prefetch=far: this board's firmware does not allow it"
         );
     }
 }
 
-fn fail_on_request(log: &mut Serial, line: &str, cores: &CorePool) {
+fn fail_on_request(line: &str, cores: &CorePool) {
     for failure in failures::of_command_line(line) {
         match failure {
-            Ok(Failure::Panic) => panic!("the command line asks for it"),
-            Ok(Failure::Exception) => take_exception(cores),
-            Ok(Failure::Hang(core)) => hang(cores, core),
+            Failure::Panic => panic!("the command line asks for it"),
+            Failure::Exception => take_exception(cores),
+            Failure::Hang(core) => hang(cores, core),
             // have failed before
-            Ok(Failure::Interrupts | Failure::Cores(_)) => {}
-            Err(unknown) => {
-                let _ = writeln!(log, "{unknown}");
-            }
+            Failure::Interrupts | Failure::Cores(_) => {}
         }
     }
 }

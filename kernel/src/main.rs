@@ -27,6 +27,8 @@ mod heap;
 mod info;
 #[cfg(target_os = "none")]
 mod memory;
+#[cfg(any(target_os = "none", test))]
+mod options;
 #[cfg(target_os = "none")]
 mod panic;
 #[cfg(target_os = "none")]

@@ -1,7 +1,7 @@
 //! Card blocks to files: a read-only FAT16 and FAT32 reader for cards that strangers formatted.
 //!
 //! ```text
-//!   volume.rs      mount, list the root directory, open; reads.rs reads, file.rs is a file
+//!   volume.rs      mount, list the root directory, open; reads.rs reads an open file
 //!     │  layout.rs      where the card's FAT volumes are
 //!     │  mbr.rs         sector 0: partitions, or none, or something else by name     (pure)
 //!     │  gpt.rs         GUID partition tables                                        (pure)
@@ -55,6 +55,7 @@ pub mod chain;
 pub mod device;
 pub mod directory;
 pub mod error;
+pub mod file;
 pub mod fs_info;
 pub mod gpt;
 pub mod layout;
@@ -64,5 +65,6 @@ mod window;
 
 pub use device::{BLOCK_BYTES, BlockDevice};
 pub use error::Error;
+pub use file::File;
 pub use layout::Layout;
-pub use volume::{Entry, File, Volume};
+pub use volume::{Entry, Volume};

@@ -1,8 +1,8 @@
 //! A mounted FAT volume: its root directory and its files.
 
-mod file;
 mod reads;
 
+use alloc::string::String;
 use alloc::vec::Vec;
 
 use crate::boot_sector::{BootSector, FatType, Root};
@@ -11,11 +11,9 @@ use crate::chain::{Length, Runs};
 use crate::device::{BLOCK_BYTES, BlockDevice};
 use crate::directory::{DirectoryEntry, ENTRY_BYTES, Scanner, Step};
 use crate::error::Error;
+use crate::file::File;
 use crate::layout::Layout;
 use crate::window::Window;
-use file::is_model;
-
-pub use file::{Entry, File};
 
 /// FAT window: 4 KiB, then up to 64 KiB (16 384 clusters of FAT32).
 const FAT_WINDOW_BLOCKS: (usize, usize) = (8, 128);
@@ -23,6 +21,15 @@ const FAT_WINDOW_BLOCKS: (usize, usize) = (8, 128);
 const DATA_WINDOW_BLOCKS: (usize, usize) = (8, 2048);
 /// A directory holds at most 65 536 entries (`fatgen103`, page 25).
 const MAX_DIRECTORY_BYTES: u64 = 65_536 * ENTRY_BYTES as u64;
+
+/// A file in the root directory.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Entry {
+    /// Long name where there is one.
+    pub name: String,
+    /// Length.
+    pub len_bytes: u64,
+}
 
 /// The FAT16 and FAT32 volumes of a device, read-only: the files in their root directories.
 #[derive(Debug)]
@@ -231,4 +238,11 @@ impl<D: BlockDevice> Volume<D> {
             .rev()
             .fold(0, |entry, &b| entry << 8 | u32::from(b)))
     }
+}
+
+/// Whether a name is that of a model file.
+fn is_model(name: &str) -> bool {
+    let stem = name.len().checked_sub(".gguf".len());
+    let suffix = stem.and_then(|at| name.get(at..));
+    suffix.is_some_and(|s| s.eq_ignore_ascii_case(".gguf")) && !name.starts_with("._")
 }

@@ -45,7 +45,11 @@ pub fn image(options: &Options) -> Result<()> {
     let voice = Voice::new(false);
     check_first(&options.models, options.sd_size)?;
     let board = match (&options.board_files, options.no_board_files) {
-        (Some(dir), _) => board_files::in_folder(dir)?,
+        (Some(dir), _) => {
+            let files = board_files::in_folder(dir)?;
+            board_files::warn_of_age(voice, dir)?;
+            files
+        }
         (None, true) => Vec::new(),
         (None, false) => board_files::ensure(voice)?,
     };
@@ -191,116 +195,4 @@ pub fn parse_size(text: &str) -> Result<u64> {
 }
 
 #[cfg(test)]
-mod tests {
-    use super::*;
-    use crate::raw_image::{RawImage, Sizes};
-    use std::fs;
-
-    #[test]
-    fn sizes_are_read_in_bytes_mib_and_gib() {
-        assert_eq!(parse_size("64M").unwrap(), 64 << 20);
-        assert_eq!(parse_size("4GiB").unwrap(), 4 << 30);
-        assert_eq!(parse_size("67108864").unwrap(), 64 << 20);
-        assert!(parse_size("big").is_err());
-        assert!(parse_size("99999999999G").is_err());
-    }
-
-    #[test]
-    fn every_setting_of_config_txt_has_its_reason_above_it() {
-        let text = fs::read_to_string(root().join("boot/config.txt")).unwrap();
-        let mut previous = "";
-        for line in text.lines() {
-            if line.contains('=') && !line.starts_with('#') {
-                assert!(previous.starts_with("# "), "no reason above {line}");
-                // the board's firmware cuts long lines
-                assert!(line.len() < 98);
-            }
-            previous = line;
-        }
-        assert!(text.contains("\nkernel_address=0x80000\n"));
-    }
-
-    #[test]
-    fn a_card_has_all_that_a_board_starts_from() {
-        let dir = output_dir().join("image-files-tests");
-        fs::create_dir_all(&dir).unwrap();
-        for name in ["start4.elf", "fixup4.dat", "bcm2711-rpi-4-b.dtb"] {
-            fs::write(dir.join(name), name).unwrap();
-        }
-        let model = dir.join("m.gguf");
-        fs::write(&model, "GGUF").unwrap();
-        let firmware = Firmware {
-            elf: PathBuf::new(),
-            image_path: PathBuf::new(),
-            image: RawImage {
-                bytes: vec![1, 2, 3],
-                memory_end: 0,
-                sizes: Sizes::default(),
-                symbols_bytes: None,
-            },
-            commit: None,
-        };
-        let board = board_files::in_folder(&dir).unwrap();
-        let files = all_files(board, &firmware, &[model]).unwrap();
-        let names: Vec<_> = files.iter().map(|file| file.name.as_str()).collect();
-        assert_eq!(
-            names,
-            [
-                "start4.elf",
-                "fixup4.dat",
-                "bcm2711-rpi-4-b.dtb",
-                "kernel8.img",
-                "config.txt",
-                "pilm.txt",
-                "m.gguf",
-                "m.gguf.crc32c"
-            ]
-        );
-        assert!(files.iter().all(|file| file.len_bytes().unwrap() > 0));
-    }
-
-    #[test]
-    fn what_cannot_be_is_told_first() {
-        let dir = output_dir().join("image-first-tests");
-        fs::create_dir_all(&dir).unwrap();
-        let model = dir.join("m.gguf");
-        fs::write(&model, "GGUF").unwrap();
-        let big = dir.join("big.gguf");
-        fs::File::create(&big).unwrap().set_len(80 << 20).unwrap();
-        let told = |models: &[&PathBuf], size| {
-            let models: Vec<_> = models.iter().map(|&model| model.clone()).collect();
-            check_first(&models, size).map_err(|error| error.to_string())
-        };
-        assert_eq!(told(&[&model], Some(64 << 20)), Ok(()));
-        assert_eq!(told(&[&model, &big], None), Ok(()));
-        for (models, size, says) in [
-            (&[&dir][..], None, "is not a file"),
-            (&[&dir.join("none.gguf")], None, "reading"),
-            (&[&model], Some(65 << 20), "must be a power of two"),
-            (&[], Some(1 << 20), "must be a power of two"),
-            (&[&model, &big], Some(64 << 20), "do not fit"),
-        ] {
-            let error = told(models, size).unwrap_err();
-            assert!(error.contains(says), "{error}");
-        }
-    }
-
-    #[test]
-    fn a_model_brings_its_checksum() {
-        let dir = output_dir().join("image-tests");
-        fs::create_dir_all(&dir).unwrap();
-        let model = dir.join("m.gguf");
-        fs::write(&model, "123456789").unwrap();
-        let [file, checksum] = model_files(&model).unwrap();
-        assert_eq!(
-            (file.name.as_str(), file.len_bytes().unwrap()),
-            ("m.gguf", 9)
-        );
-        assert_eq!(checksum.name, "m.gguf.crc32c");
-        assert_eq!(
-            checksum.len_bytes().unwrap(),
-            "e3069283  m.gguf\n".len() as u64
-        );
-        assert_eq!(crc32c(&model).unwrap(), 0xE306_9283);
-    }
-}
+mod tests;

@@ -1,8 +1,9 @@
 //! A file's bytes: straight into the caller's buffer, or through the window.
 
-use super::{File, Volume};
+use super::Volume;
 use crate::device::{BLOCK_BYTES, BlockDevice};
 use crate::error::Error;
+use crate::file::File;
 
 impl<D: BlockDevice> Volume<D> {
     /// Fills `buf` with the file's bytes from `offset` on.

@@ -27,18 +27,27 @@ impl Default for Modes {
 impl Modes {
     /// All but what `board.sd=` leaves out: `pio`, `25` (MHz) and `1bit`, with commas between them.
     pub fn of_command_line(line: &str) -> Self {
-        let mut modes = Self::default();
         let lists = line.split_ascii_whitespace();
         let lists = lists.filter_map(|word| word.strip_prefix(OPTION));
-        for word in lists.flat_map(|list| list.split(',')) {
-            match word {
-                "pio" => modes.dma = false,
-                "25" => modes.high_speed = false,
-                "1bit" => modes.four_lines = false,
-                _ => {}
-            }
+        let words = lists.flat_map(|list| list.split(','));
+        words.fold(Self::default(), |modes, word| {
+            modes.without(word).unwrap_or(modes)
+        })
+    }
+
+    /// Whether `word` leaves something out.
+    pub fn is_mode(word: &str) -> bool {
+        Self::default().without(word).is_some()
+    }
+
+    fn without(mut self, word: &str) -> Option<Self> {
+        match word {
+            "pio" => self.dma = false,
+            "25" => self.high_speed = false,
+            "1bit" => self.four_lines = false,
+            _ => return None,
         }
-        modes
+        Some(self)
     }
 }
 

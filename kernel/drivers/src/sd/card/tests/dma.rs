@@ -17,6 +17,8 @@ fn after_dma_comes_pio() {
     let (blocks, log) = read(&mut card, 5, 2);
     assert_eq!(blocks, [5, 6]);
     assert!(log.contains(&"pio".to_string()));
+    let told = "the SD card is read without DMA: loading takes longer".to_string();
+    assert_eq!(log.iter().filter(|line| **line == told).count(), 1);
     assert!(!log.iter().any(|l| l.starts_with("clock")));
     assert_eq!(card.transfer(), Transfer::Pio);
 }
@@ -108,4 +110,17 @@ fn dma_is_adopted_only_where_it_brings_in_what_pio_does() {
         assert_eq!(read(&mut card, 5, 2).0, [5, 6]);
         assert_eq!(card.counters().retries, 0);
     }
+}
+
+#[test]
+fn dma_that_goes_elsewhere_without_an_error_is_not_adopted() {
+    let mut card = init(FakeHost::sdhc());
+    (card.host.map, card.host.loses_data) = (Some(DmaMap::Alias), true);
+    // What is in the buffer already is what the card holds.
+    let (mut by_pio, mut by_dma) = ([0; 1024], [0; 1024]);
+    by_dma[512..].fill(1);
+    let maps = [DmaMap::Identity];
+    let adopted = card.adopt_dma(&maps, &mut by_pio, &mut by_dma);
+    assert_eq!(adopted, Ok(None));
+    assert_eq!(card.transfer(), Transfer::Pio);
 }

@@ -146,6 +146,23 @@ fn a_card_that_reset_itself_is_started_again_if_it_is_the_same() {
 }
 
 #[test]
+fn a_card_that_counts_otherwise_after_a_restart_is_another_one() {
+    let changes: [fn(&mut FakeHost); 2] = [
+        |host| host.high_capacity = false,
+        |host| host.csd += 1 << 48,
+    ];
+    for change in changes {
+        let mut card = init(FakeHost::sdhc());
+        let last = card.n_blocks() - 2;
+        card.host.has_reset_itself = true;
+        change(&mut card.host);
+        let error = card.read_blocks(last, &mut [0; 1024]).unwrap_err();
+        assert_eq!(error, CardError::Exchanged);
+        assert_eq!(card.n_blocks(), last + 2);
+    }
+}
+
+#[test]
 fn single_blocks_are_the_last_resort_and_each_has_its_tries() {
     let mut card = init(FakeHost::sdhc());
     let mut faults = vec![CRC; 6];
