@@ -1,6 +1,6 @@
 //! Settings: their words, their ranges, and where they come from.
 
-use protocol::settings::{KvType, SettingError};
+use protocol::settings::{Asker, KvType, SettingError};
 use protocol::{Setting, Settings};
 
 #[test]
@@ -136,4 +136,25 @@ fn a_file_written_on_windows() {
     assert_eq!(settings.kv, Some(KvType::F16));
     assert_eq!(settings.system.as_deref(), Some(""));
     assert_eq!(errors, [SettingError::NoEquals { line: 7 }]);
+}
+
+#[test]
+fn a_persons_answers_are_sampled_and_a_programs_greedy_until_somebody_sets_them() {
+    let both = |pairs: &[(&str, &str)]| {
+        let mut settings = Settings::default();
+        for (key, value) in pairs {
+            settings.set(key, value).expect(key);
+        }
+        [Asker::Person, Asker::Program].map(|asker| {
+            let temperature = settings.temperature_for(asker);
+            (temperature, settings.repeat_penalty_for(asker))
+        })
+    };
+    assert_eq!(both(&[]), [(0.7, 1.1), (0.0, 1.0)]);
+    assert_eq!(both(&[("temperature", "0")]), [(0.0, 1.0); 2]);
+    assert_eq!(both(&[("temperature", "0.4")]), [(0.4, 1.1), (0.4, 1.0)]);
+    assert_eq!(both(&[("repeat_penalty", "1")]), [(0.7, 1.0), (0.0, 1.0)]);
+    assert_eq!(both(&[("repeat_penalty", "1.3")]), [(0.7, 1.3), (0.0, 1.3)]);
+    let given_back = [("temperature", "0"), ("temperature", "default")];
+    assert_eq!(both(&given_back), both(&[]));
 }

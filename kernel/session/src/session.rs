@@ -16,13 +16,14 @@ use lab::{Experiment, Lab, Machine, Report, Subject};
 use ops::arena::Line;
 use protocol::event::{Done, Error, ErrorCode, Event, Loaded, Phase, Progress};
 use protocol::facts::{BoardFacts, ModelFacts};
+use protocol::settings::Asker;
 use protocol::{Id, Request, Settings};
 
 /// What outlives a model.
 pub struct SessionState<'m, M: Machine> {
     /// All settings.
     pub settings: Settings,
-    waiting: VecDeque<Request>,
+    waiting: VecDeque<(Asker, Request)>,
     events: EventQueue,
     /// Number of answers that were asked for without a seed.
     draws: u64,
@@ -138,7 +139,12 @@ impl<'s, 'm, M: Machine> Session<'s, 'm, M> {
 
     /// Takes a request; those before it are answered first.
     pub fn submit(&mut self, request: Request) {
-        self.state.waiting.push_back(request);
+        self.submit_for(Asker::Program, request);
+    }
+
+    /// Takes a request whose answer is for `asker`.
+    pub fn submit_for(&mut self, asker: Asker, request: Request) {
+        self.state.waiting.push_back((asker, request));
     }
 
     /// The next event, and the name of its request.
@@ -175,7 +181,7 @@ impl<'s, 'm, M: Machine> Session<'s, 'm, M> {
             let outcome = self.advance(task, &id, on_progress);
             return self.conclude(id, outcome);
         }
-        let Some(Request { id, op }) = self.state.waiting.pop_front() else {
+        let Some((asker, Request { id, op })) = self.state.waiting.pop_front() else {
             return Step::Idle;
         };
         let id = Rc::new(id);
@@ -185,7 +191,7 @@ impl<'s, 'm, M: Machine> Session<'s, 'm, M> {
                 .engine
                 .set_kernels(kernel_set(self.state.settings.kernels));
         }
-        let outcome = self.begin(op);
+        let outcome = self.begin(op, asker);
         self.conclude(id, outcome)
     }
 
