@@ -49,6 +49,11 @@ pub(crate) fn open<'m, M: Machine>(
 }
 
 impl<M: Machine> Opened<'_, M> {
+    /// The file's name.
+    pub fn name(&self) -> &str {
+        &self.name
+    }
+
     /// Loads it into `ram`; `on_progress` is told of the progress from time to time.
     ///
     /// # Errors

@@ -10,19 +10,22 @@ use alloc::boxed::Box;
 use alloc::collections::VecDeque;
 use alloc::format;
 use alloc::rc::Rc;
+use alloc::vec::Vec;
 use lab::experiment::NO_MODEL;
 use lab::kernels::kernel_set;
 use lab::{Experiment, Lab, Machine, Report, Subject};
 use ops::arena::Line;
 use protocol::event::{Done, Error, ErrorCode, Event, Loaded, Phase, Progress};
 use protocol::facts::{BoardFacts, ModelFacts};
-use protocol::settings::Asker;
+use protocol::settings::{Asker, Layers, Section};
 use protocol::{Id, Request, Settings};
 
 /// What outlives a model.
 pub struct SessionState<'m, M: Machine> {
     /// All settings.
     pub settings: Settings,
+    /// Where they come from.
+    layers: Layers,
     waiting: VecDeque<(Asker, Request)>,
     events: EventQueue,
     /// Number of answers that were asked for without a seed.
@@ -33,8 +36,9 @@ pub struct SessionState<'m, M: Machine> {
 
 impl<M: Machine> SessionState<'_, M> {
     /// What there is at the start.
-    pub fn new(settings: Settings) -> Self {
+    pub fn new(settings: Settings, sections: Vec<Section>) -> Self {
         Self {
+            layers: Layers::new(settings.clone(), sections),
             settings,
             waiting: VecDeque::new(),
             events: EventQueue::new(),
@@ -215,6 +219,7 @@ impl<'s, 'm, M: Machine> Session<'s, 'm, M> {
         let (done, task) = match task {
             Task::Load(opened) => {
                 let ram = self.ram.take().unwrap_or_default();
+                self.state.settings = self.state.layers.for_model(opened.name());
                 let settings = &self.state.settings;
                 let on_progress = &mut |file: &str, progress| on_progress(id, file, progress);
                 let model = opened.load(self.machine, settings, ram, on_progress)?;

@@ -2,6 +2,8 @@
 
 use crate::bench_board::{Board, Step};
 use crate::{events, program, text_of, tiny};
+use ops::GgmlType;
+use pilm::synth::{self, Shape};
 use serde_json::Value;
 
 /// What is shown to a person and to a program that type these lines.
@@ -137,4 +139,25 @@ fn a_person_is_told_that_an_answer_repeats_itself() {
     );
     assert_eq!(shown.matches(note).count(), 2, "{shown}");
     assert!(events(&shown).is_empty(), "{shown}");
+}
+
+#[test]
+fn a_section_of_the_options_file_holds_while_its_model_is_loaded() {
+    let other = synth::bytes(&Shape::qwen2(), GgmlType::F16);
+    let files = vec![("tiny.gguf", tiny()), ("other.gguf", other)];
+    let lines = b"1\r/set top_k\r/load other\r/set top_k\r/set top_k 3\r/load tiny\r/set top_k\r";
+    let mut board = Board::new(files, vec![Step::Type(lines)]);
+    board.options = Some("top_k = 9\n[other]\ntop_k = 5\ncontext = 96\nbaud = 9600\n");
+    let shown = board.play().0;
+    let values: Vec<&str> = shown
+        .lines()
+        .filter_map(|line| line.strip_prefix("top_k "))
+        .map(str::trim)
+        .collect();
+    assert!(
+        shown.contains("pilm.txt: baud is no setting of a model"),
+        "{shown}"
+    );
+    assert_eq!(values, ["9", "5", "3", "3"], "{shown}");
+    assert!(shown.contains("context 96 in"), "{shown}");
 }

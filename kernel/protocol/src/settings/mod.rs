@@ -4,6 +4,7 @@
 //! by `/set NAME VALUE` and by the op `set`; later ones override earlier ones.
 
 mod asker;
+mod by_model;
 mod error;
 mod kind;
 mod sources;
@@ -17,6 +18,7 @@ use serde::{Deserialize, Serialize};
 use crate::scalar::Scalar;
 
 pub use asker::Asker;
+pub use by_model::{Layers, Section};
 pub use error::SettingError;
 pub use words::{Effect, KernelSet, KvType};
 

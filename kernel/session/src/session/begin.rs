@@ -76,6 +76,7 @@ impl<'m, M: Machine> Session<'_, 'm, M> {
             }
             Op::Set(set) => match self.state.settings.set(&set.key, &set.value.word()) {
                 Ok(setting) => {
+                    self.state.layers.note(setting, &set.value.word());
                     out.event(Event::Settings(Changed::new(setting, &self.state.settings)))
                 }
                 Err(error) => return Err(Error::new(ErrorCode::BadValue, error)),
