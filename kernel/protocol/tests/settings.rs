@@ -150,9 +150,9 @@ fn a_persons_answers_are_sampled_and_a_programs_greedy_until_somebody_sets_them(
             (temperature, settings.repeat_penalty_for(asker))
         })
     };
-    assert_eq!(both(&[]), [(0.7, 1.1), (0.0, 1.0)]);
+    assert_eq!(both(&[]), [(0.7, 1.05), (0.0, 1.0)]);
     assert_eq!(both(&[("temperature", "0")]), [(0.0, 1.0); 2]);
-    assert_eq!(both(&[("temperature", "0.4")]), [(0.4, 1.1), (0.4, 1.0)]);
+    assert_eq!(both(&[("temperature", "0.4")]), [(0.4, 1.05), (0.4, 1.0)]);
     assert_eq!(both(&[("repeat_penalty", "1")]), [(0.7, 1.0), (0.0, 1.0)]);
     assert_eq!(both(&[("repeat_penalty", "1.3")]), [(0.7, 1.3), (0.0, 1.3)]);
     let given_back = [("temperature", "0"), ("temperature", "default")];

@@ -128,6 +128,7 @@ impl<M: Machine> Opened<'_, M> {
             name: said.name,
             architecture: Cow::Borrowed(said.architecture),
             format: said.format,
+            requantized_from: said.requantized_from,
             parameters: said.parameters,
             tensor_bytes: said.tensor_bytes,
             bytes_per_token: said.bytes_per_token,

@@ -14,7 +14,7 @@ pub enum Asker {
 /// A person's, where nothing is set.
 const TEMPERATURE: f32 = 0.7;
 /// A person's at a temperature that is not 0, where nothing is set.
-const REPEAT_PENALTY: f32 = 1.1;
+const REPEAT_PENALTY: f32 = 1.05;
 
 impl Settings {
     /// The temperature of an answer.
