@@ -38,9 +38,9 @@ pub trait Board: Machine {
     }
     /// The words that the kernel was started with.
     fn command_line(&self) -> &str;
-    /// The text of `pilm.txt`, if the card has one.
+    /// The text of `pilm.txt`, if the card has one that can be read.
     ///
     /// # Errors
-    /// It cannot be read, or is no text.
+    /// What is wrong with this file alone, and not with the card.
     fn options_file(&self) -> Result<Option<String>, Self::CardError>;
 }

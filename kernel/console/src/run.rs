@@ -101,9 +101,12 @@ fn read_settings<B: Board>(board: &B, screen: Screen<'_>) -> (Settings, Vec<Sect
     settings.apply_command_line(board.command_line(), &mut |error| {
         say!(screen, "kernel command line: {error}")
     });
-    // The list of models meets the same card and reports what is wrong with it.
-    if let Ok(Some(text)) = board.options_file() {
-        sections = settings.apply_file(&text, &mut |error| say!(screen, "pilm.txt: {error}"));
+    match board.options_file() {
+        Ok(Some(text)) => {
+            sections = settings.apply_file(&text, &mut |error| say!(screen, "pilm.txt: {error}"));
+        }
+        Ok(None) => {}
+        Err(error) => say!(screen, "{error}"),
     }
     (settings, sections)
 }

@@ -222,8 +222,12 @@ impl console::Board for Machine {
     fn options_file(&self) -> Result<Option<String>, card::Error> {
         match self.slot.borrow_mut().read(OPTIONS_FILE, OPTIONS_BYTES) {
             Ok(bytes) => Ok(Some(String::from_utf8_lossy(&bytes).into_owned())),
-            Err(card::Error::Storage(storage::Error::NotFound { .. })) => Ok(None),
-            Err(error) => Err(error),
+            Err(
+                error @ (card::Error::TooLong { .. }
+                | card::Error::Storage(storage::Error::File { .. })),
+            ) => Err(error),
+            // The list of models meets the same card and reports what is wrong with it.
+            Err(_) => Ok(None),
         }
     }
 
