@@ -10,6 +10,7 @@ mod perplexity;
 mod refusals;
 mod sd;
 mod speculation;
+mod wire_load;
 
 use bench_board::{Board, Step};
 use console::Exit;
