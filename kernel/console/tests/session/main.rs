@@ -6,6 +6,7 @@ mod fake_slot;
 mod kernels;
 mod log;
 mod perplexity;
+mod random;
 mod refusals;
 mod sd;
 mod speculation;
