@@ -150,10 +150,10 @@ fn session(seed: u64, model: &[u8]) -> (Vec<Vec<u8>>, String) {
         }
     };
     let steps = sent.into_iter().map(step).collect();
-    // without a model, most lines are answered by that
+    // three of four have a file that is no model: the console itself is what is tried
     let files = match seed % 4 {
-        0 => vec![("tiny.gguf", b"GGUF".to_vec())],
-        _ => vec![("tiny.gguf", model.to_vec())],
+        0 => vec![("tiny.gguf", model.to_vec())],
+        _ => vec![("tiny.gguf", b"GGUF".to_vec())],
     };
     let mut board = Board::new(files, steps);
     board.command_line = "pilm.max_tokens=4";
