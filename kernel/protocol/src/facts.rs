@@ -116,6 +116,9 @@ pub struct ModelFacts {
     pub vocab_size: usize,
     /// Bytes read from the card.
     pub load_bytes: u64,
+    /// In how many pieces the file lies on the card, where that is known.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub load_pieces: Option<usize>,
     /// Time of the load.
     pub load_s: f64,
     /// What its parts took.

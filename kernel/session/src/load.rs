@@ -98,6 +98,7 @@ impl<M: Machine> Opened<'_, M> {
         );
         let said = self.file.facts().clone();
         let load_bytes = self.file.source().len_bytes();
+        let load_pieces = self.file.source().n_pieces();
         let engine = match loaded {
             Ok(engine) => {
                 self.file.finish().map_err(card_failed)?;
@@ -137,6 +138,7 @@ impl<M: Machine> Opened<'_, M> {
             can_think: chat.can_think(),
             default_system: chat.default_system().map(String::from),
             load_bytes,
+            load_pieces,
             load_s: total_s,
             load: LoadTiming {
                 emulated: machine.facts().emulated,

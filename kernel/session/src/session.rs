@@ -18,6 +18,9 @@ use protocol::event::{Done, Error, ErrorCode, Event, Loaded, Phase, Progress};
 use protocol::facts::{BoardFacts, ModelFacts};
 use protocol::{Id, Request, Settings};
 
+/// More pieces of a file than this slow its load down: a command of the card takes half a millisecond.
+const MANY_PIECES: usize = 1000;
+
 /// What outlives a model.
 pub struct SessionState<'m, M: Machine> {
     /// All settings.
@@ -216,6 +219,12 @@ impl<'s, 'm, M: Machine> Session<'s, 'm, M> {
                     model: model.facts.clone(),
                     timing: model.facts.load,
                 })));
+                if let Some(n) = model.facts.load_pieces.filter(|&n| n > MANY_PIECES) {
+                    let file = &model.facts.file;
+                    self.state.events.event(Event::Notice(format!(
+                        "{file} lies on the card in {n} pieces, which slows its load down: copy it again"
+                    )));
+                }
                 let (used, wanted) = (model.facts.context_len, settings.context);
                 if let Some(wanted) = wanted.filter(|&wanted| wanted > used) {
                     self.state.events.event(Event::Notice(format!(

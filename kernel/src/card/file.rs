@@ -7,6 +7,7 @@ use llm::source::ModelSource;
 use storage::File;
 
 use super::{Error, Slot};
+use crate::serial::Serial;
 
 /// An open model file. It has the slot until it is dropped.
 pub struct CardFile<'a> {
@@ -21,6 +22,9 @@ impl<'a> CardFile<'a> {
         let expected = slot.checksum_of(name)?;
         let file = slot.volume().and_then(|volume| Ok(volume.open(name)?));
         let file = slot.unless_it_failed(file)?;
+        if let Some(scattered) = file.scattered() {
+            Serial.say(format_args!("{scattered}"));
+        }
         let failed = false;
         Ok(Self {
             file: Checked::new(Unchecked { slot, file, failed }),
@@ -34,6 +38,10 @@ impl ModelSource for CardFile<'_> {
 
     fn len_bytes(&self) -> u64 {
         self.file.len_bytes()
+    }
+
+    fn n_pieces(&self) -> Option<usize> {
+        Some(self.file.source().file.n_pieces())
     }
 
     fn read_at(&mut self, offset: u64, buf: &mut [u8]) -> Result<(), Error> {

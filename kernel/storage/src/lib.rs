@@ -54,6 +54,7 @@ pub mod chain;
 pub mod device;
 pub mod directory;
 pub mod error;
+pub mod file;
 pub mod fs_info;
 pub mod gpt;
 pub mod layout;
@@ -63,5 +64,6 @@ mod window;
 
 pub use device::{BLOCK_BYTES, BlockDevice};
 pub use error::Error;
+pub use file::{File, Scattered};
 pub use layout::Layout;
-pub use volume::{Entry, File, Volume};
+pub use volume::{Entry, Volume};

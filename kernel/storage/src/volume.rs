@@ -9,6 +9,7 @@ use crate::chain::{Length, Runs};
 use crate::device::{BLOCK_BYTES, BlockDevice};
 use crate::directory::{DirectoryEntry, ENTRY_BYTES, Scanner, Step};
 use crate::error::Error;
+use crate::file::File;
 use crate::layout::Layout;
 use crate::window::Window;
 
@@ -26,31 +27,6 @@ pub struct Entry {
     pub name: String,
     /// Length.
     pub len_bytes: u64,
-}
-
-/// An open file. Stays valid as long as its volume is mounted: nothing writes here.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct File {
-    name: String,
-    len_bytes: u64,
-    runs: Runs,
-}
-
-impl File {
-    /// Name, as the card spells it.
-    pub fn name(&self) -> &str {
-        &self.name
-    }
-
-    /// Length, below 4 GiB.
-    pub fn len_bytes(&self) -> u64 {
-        self.len_bytes
-    }
-
-    /// In how many pieces the file lies on the card.
-    pub fn n_pieces(&self) -> usize {
-        self.runs.as_slice().len()
-    }
 }
 
 /// The FAT16 and FAT32 volumes of a device, read-only: the files in their root directories.

@@ -25,7 +25,7 @@ const BOARD_PACKAGES: [&str; 12] = [
     "storage",
 ];
 /// The others.
-const HOST_PACKAGES: [&str; 5] = ["pilm", "qemu", "stdout", "tests", "xtask"];
+const HOST_PACKAGES: [&str; 6] = ["link", "pilm", "qemu", "stdout", "tests", "xtask"];
 
 /// A question to the default model, and the answer that 8-bit weights give at temperature 0.
 const QUESTION: &str = "What is gravity?";

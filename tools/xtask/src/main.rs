@@ -24,7 +24,7 @@ enum Command {
     /// Write an SD-card image: firmware, settings, models.
     Image(image::Options),
     /// Write the files for a Raspberry Pi OS card: pilm8.img, pilm-config.txt, pilm.txt, checksums.
-    Dist,
+    Dist(dist::Options),
     /// Print the manifest of a released image, as Raspberry Pi Imager reads it.
     Manifest(release_manifest::Options),
     /// Boot the firmware in QEMU and ask it something.
@@ -54,7 +54,7 @@ fn dispatch(command: Command) -> Result<()> {
     match command {
         Command::Setup => setup::setup(),
         Command::Image(options) => image::image(&options),
-        Command::Dist => dist::dist(),
+        Command::Dist(options) => dist::dist(&options),
         Command::Manifest(options) => release_manifest::manifest(&options),
         Command::Run(options) => run::run(&options),
         Command::Test => test::test(),

@@ -92,6 +92,8 @@ pub struct Board {
     pub facts: BoardFacts,
     /// What is in the card slot, if there is one.
     pub slot: Option<RefCell<FakeSlot>>,
+    /// In how many pieces each file is.
+    pub n_pieces: Option<usize>,
     now_us: Cell<u64>,
 }
 
@@ -121,6 +123,7 @@ impl Board {
                 ..BoardFacts::default()
             },
             slot: None,
+            n_pieces: None,
             now_us: Cell::new(0),
         }
     }
@@ -175,7 +178,10 @@ impl Machine for Board {
             .iter()
             .find(|(known, _)| *known == name)
             .ok_or(NoCard)?;
-        Ok(OnCard(bytes))
+        Ok(OnCard {
+            bytes,
+            n_pieces: self.n_pieces,
+        })
     }
     fn text_file(&self, name: &str, limit_bytes: usize) -> Result<TextFile, NoCard> {
         let texts = self
@@ -208,16 +214,22 @@ impl Machine for Board {
 }
 
 /// A model file.
-pub struct OnCard<'m>(&'m [u8]);
+pub struct OnCard<'m> {
+    bytes: &'m [u8],
+    n_pieces: Option<usize>,
+}
 
 impl ModelSource for OnCard<'_> {
     type Error = NoCard;
 
     fn len_bytes(&self) -> u64 {
-        self.0.len() as u64
+        self.bytes.len() as u64
+    }
+    fn n_pieces(&self) -> Option<usize> {
+        self.n_pieces
     }
     fn read_at(&mut self, offset: u64, buf: &mut [u8]) -> Result<(), NoCard> {
-        self.0.read_at(offset, buf).map_err(|_| NoCard)
+        self.bytes.read_at(offset, buf).map_err(|_| NoCard)
     }
 }
 

@@ -326,6 +326,34 @@ proptest! {
 }
 
 #[test]
+fn a_file_in_many_pieces_is_to_be_copied_again() {
+    let said = |n_pieces| {
+        let steps = vec![Step::Type(
+            b"{\"id\":1,\"op\":\"load\",\"name\":\"tiny\"}\n",
+        )];
+        let mut board = Board::new(vec![("tiny.gguf", tiny())], steps);
+        board.n_pieces = n_pieces;
+        let shown = board.play().0;
+        let loaded = events(&shown).into_iter();
+        let loaded = loaded.filter(|event| event["event"] == "loaded");
+        let pieces: Vec<Value> = loaded
+            .map(|event| event["model"]["load_pieces"].clone())
+            .collect();
+        let notices = shown
+            .lines()
+            .filter(|line| line.contains("pieces") && !line.starts_with('{'));
+        (pieces, notices.map(String::from).collect::<Vec<_>>())
+    };
+    assert_eq!(said(None), (vec![Value::Null], vec![]));
+    assert_eq!(said(Some(1000)), (vec![1000.into()], vec![]));
+    let line =
+        "tiny.gguf lies on the card in 1001 pieces, which slows its load down: copy it again";
+    // At the start, and to the program's load.
+    let lines = vec![String::from(line); 2];
+    assert_eq!(said(Some(1001)), (vec![1001.into()], lines));
+}
+
+#[test]
 fn measurements_keep_every_sample_and_end_once() {
     let events = program(vec![Step::Type(
         b"{\"id\":1,\"op\":\"bench\",\"runs\":3,\"prompt_tokens\":8,\"tokens\":2}\n\

@@ -99,7 +99,7 @@ macro_rules! settings {
 
             /// The value of one setting; [`Scalar::Null`] where the choice is left to the firmware.
             pub fn value(&self, setting: Setting) -> Scalar {
-                match setting { $(Setting::$name => self.$field.clone().into(),)* }
+                match setting { $(Setting::$name => Scalar::of(&self.$field),)* }
             }
         }
     };

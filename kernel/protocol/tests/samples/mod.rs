@@ -75,7 +75,7 @@ pub fn events() -> Vec<Event<'static>> {
             total_bytes: 2,
         }),
         Event::Loaded(Box::new(Loaded {
-            model: ModelFacts::default(),
+            model: model(),
             timing: LoadTiming::default(),
         })),
         Event::Models(Models {
@@ -197,7 +197,7 @@ fn info() -> Info {
             }],
             ..Health::default()
         },
-        model: Some(ModelFacts::default()),
+        model: Some(model()),
         settings: Settings::default(),
         limits: Limits::THIS,
     }
@@ -208,5 +208,12 @@ fn sd() -> Sd {
         words_as_left: Some(SdWords::default()),
         card: Some(SdCard::default()),
         ..Sd::default()
+    }
+}
+
+fn model() -> ModelFacts {
+    ModelFacts {
+        load_pieces: Some(1),
+        ..ModelFacts::default()
     }
 }

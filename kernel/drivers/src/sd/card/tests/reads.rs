@@ -129,6 +129,8 @@ fn after_dma_comes_pio() {
     let (blocks, log) = read(&mut card, 5, 2);
     assert_eq!(blocks, [5, 6]);
     assert!(log.contains(&"pio".to_string()));
+    let told = "the SD card is read without DMA: loading takes longer".to_string();
+    assert_eq!(log.iter().filter(|line| **line == told).count(), 1);
     assert!(!log.iter().any(|l| l.starts_with("clock")));
     assert_eq!(card.transfer(), Transfer::Pio);
 }
@@ -236,6 +238,23 @@ fn a_card_that_reset_itself_is_started_again_if_it_is_the_same() {
 }
 
 #[test]
+fn a_card_that_counts_otherwise_after_a_restart_is_another_one() {
+    let changes: [fn(&mut FakeHost); 2] = [
+        |host| host.high_capacity = false,
+        |host| host.csd += 1 << 48,
+    ];
+    for change in changes {
+        let mut card = init(FakeHost::sdhc());
+        let last = card.n_blocks() - 2;
+        card.host.has_reset_itself = true;
+        change(&mut card.host);
+        let error = card.read_blocks(last, &mut [0; 1024]).unwrap_err();
+        assert_eq!(error, CardError::Exchanged);
+        assert_eq!(card.n_blocks(), last + 2);
+    }
+}
+
+#[test]
 fn dma_is_adopted_only_where_it_brings_in_what_pio_does() {
     use DmaMap::{Alias, Identity};
     for (map, maps, expected) in [
@@ -259,6 +278,19 @@ fn dma_is_adopted_only_where_it_brings_in_what_pio_does() {
         assert_eq!(read(&mut card, 5, 2).0, [5, 6]);
         assert_eq!(card.counters().retries, 0);
     }
+}
+
+#[test]
+fn dma_that_goes_elsewhere_without_an_error_is_not_adopted() {
+    let mut card = init(FakeHost::sdhc());
+    (card.host.map, card.host.loses_data) = (Some(DmaMap::Alias), true);
+    // What is in the buffer already is what the card holds.
+    let (mut by_pio, mut by_dma) = ([0; 1024], [0; 1024]);
+    by_dma[512..].fill(1);
+    let maps = [DmaMap::Identity];
+    let adopted = card.adopt_dma(&maps, &mut by_pio, &mut by_dma);
+    assert_eq!(adopted, Ok(None));
+    assert_eq!(card.transfer(), Transfer::Pio);
 }
 
 #[test]
