@@ -7,6 +7,7 @@ mod first_contact;
 mod kernels;
 mod log;
 mod perplexity;
+mod random;
 mod refusals;
 mod sd;
 mod speculation;
