@@ -15,6 +15,7 @@
 //! Talking to the firmware:
 //! * [`run`], [`terminal`]: boot in QEMU, ask; the person's terminal
 //! * [`session`]: a conversation in JSON lines
+//! * [`first_questions`]: what people ask first, and whether the answers repeat themselves
 //! * [`voice`]: xtask's own words, on stderr
 //!
 //! Checks and figures:
@@ -35,6 +36,7 @@ pub mod digest;
 pub mod dist;
 pub mod figures;
 pub mod firmware;
+pub mod first_questions;
 pub mod image;
 pub mod marked;
 pub mod mca;
