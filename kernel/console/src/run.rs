@@ -10,10 +10,12 @@ use crate::line_editor::Input;
 use crate::person::{Client, Person};
 use crate::screen::{Screen, counted, say};
 use alloc::string::String;
+use alloc::vec::Vec;
 use ops::arena::Line;
 use protocol::crc_line::BadCrc;
 use protocol::event::{Error, ErrorCode, Event};
 use protocol::request::{Ask, Models};
+use protocol::settings::Section;
 use protocol::{Id, Op, Request, Setting, Settings};
 use session::{Session, SessionState, Step};
 
@@ -39,7 +41,7 @@ pub enum Exit {
 /// Runs the console. `ram` is what a model and its context may use.
 pub fn run<B: Board>(board: &B, ram: &mut [Line]) -> Exit {
     let screen = Screen::new(board.serial());
-    let settings = read_settings(board, screen);
+    let (settings, sections) = read_settings(board, screen);
     if let Some(baud) = settings.baud {
         say!(screen, "going on at {baud} baud");
         if !board.set_baud(baud) {
@@ -55,7 +57,7 @@ pub fn run<B: Board>(board: &B, ram: &mut [Line]) -> Exit {
         screen,
         input: InputQueue::new(board.serial(), PROMPT, settings.columns),
         person: Person::new(screen, board.facts()),
-        answers: Answers::new(screen),
+        answers: Answers::new(board.serial()),
         client: Client::Start { quiet },
         is_busy: false,
         reported_lost: 0,
@@ -69,7 +71,7 @@ pub fn run<B: Board>(board: &B, ram: &mut [Line]) -> Exit {
         Some(name) => command::load(name),
         None => Op::Models(Models {}),
     };
-    let mut state = SessionState::new(settings);
+    let mut state = SessionState::new(settings, sections);
     let scratch = (SCRATCH_BYTES / Line::BYTES).min(ram.len() / 2);
     let (ram, scratch) = ram.split_at_mut(ram.len() - scratch);
     let mut first = Some(Request::unnamed(first));
@@ -93,19 +95,20 @@ pub fn run<B: Board>(board: &B, ram: &mut [Line]) -> Exit {
 }
 
 /// The settings of the kernel command line and of `pilm.txt`.
-fn read_settings<B: Board>(board: &B, screen: Screen<'_>) -> Settings {
+fn read_settings<B: Board>(board: &B, screen: Screen<'_>) -> (Settings, Vec<Section>) {
     let mut settings = Settings::default();
+    let mut sections = Vec::new();
     settings.apply_command_line(board.command_line(), &mut |error| {
         say!(screen, "kernel command line: {error}")
     });
     match board.options_file() {
         Ok(Some(text)) => {
-            settings.apply_file(&text, &mut |error| say!(screen, "pilm.txt: {error}"));
+            sections = settings.apply_file(&text, &mut |error| say!(screen, "pilm.txt: {error}"));
         }
         Ok(None) => {}
         Err(error) => say!(screen, "{error}"),
     }
-    settings
+    (settings, sections)
 }
 
 /// The console.
@@ -234,7 +237,7 @@ impl<'b, B: Board> Console<'b, B> {
         if let Op::Reset(_) = request.op {
             self.input.lines.reset();
         }
-        session.submit(request);
+        session.submit_for(self.client.asker(), request);
     }
 
     /// Submits what a person asks.

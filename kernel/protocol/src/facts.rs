@@ -124,6 +124,9 @@ pub struct ModelFacts {
     /// What its parts took.
     #[serde(skip)]
     pub load: LoadTiming,
+    /// What its weights were re-encoded from, if that had fewer bits: the type, and the bytes that a token would read.
+    #[serde(skip)]
+    pub requantized_from: Option<(String, u64)>,
     /// The system prompt that the template has of its own.
     #[serde(skip)]
     pub default_system: Option<String>,

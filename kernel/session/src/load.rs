@@ -49,6 +49,11 @@ pub(crate) fn open<'m, M: Machine>(
 }
 
 impl<M: Machine> Opened<'_, M> {
+    /// The file's name.
+    pub fn name(&self) -> &str {
+        &self.name
+    }
+
     /// Loads it into `ram`; `on_progress` is told of the progress from time to time.
     ///
     /// # Errors
@@ -124,6 +129,7 @@ impl<M: Machine> Opened<'_, M> {
             name: said.name,
             architecture: Cow::Borrowed(said.architecture),
             format: said.format,
+            requantized_from: said.requantized_from,
             parameters: said.parameters,
             tensor_bytes: said.tensor_bytes,
             bytes_per_token: said.bytes_per_token,

@@ -1,11 +1,11 @@
 //! The events of one request, each once and in order, whatever the wire does.
 
-use crate::client::{Link, Watch};
+use crate::client::{Link, MAX_QUIET, Watch};
 use crate::error::Error;
 use crate::lines::Heard;
-use crate::repeat::Repeat;
+use crate::repeat::{self, Repeat};
 use crate::transport::Transport;
-use protocol::event::{Done, ErrorCode, Finish, Line};
+use protocol::event::{Done, ErrorCode, Finish, Line, Token};
 use protocol::request::{Abort, Reset};
 use protocol::{Event, Id, Op};
 use std::collections::VecDeque;
@@ -48,6 +48,40 @@ pub struct Answer<'l, T> {
     /// How often it was asked again since something new came.
     attempts: u32,
     watch: Watch,
+}
+
+impl<T: Transport> Link<T> {
+    /// Asks; the answer is taken event by event.
+    ///
+    /// # Errors
+    /// The firmware does not answer.
+    pub fn ask(&mut self, op: Op) -> Result<Answer<'_, T>, Error> {
+        let op = match self.options().crc {
+            true => repeat::with_seed(op),
+            false => op,
+        };
+        self.prepare(&op)?;
+        Answer::begin(self, op)
+    }
+
+    /// Asks, and gives each event to `on_event`; how it ended.
+    ///
+    /// # Errors
+    /// The answer is an error, or does not come.
+    pub fn ask_with(
+        &mut self,
+        op: Op,
+        on_event: &mut dyn FnMut(Event<'static>),
+    ) -> Result<Done, Error> {
+        let mut answer = self.ask(op)?;
+        loop {
+            match answer.next(MAX_QUIET)? {
+                Step::Event(event) => on_event(event),
+                Step::Waiting => {}
+                Step::Done(done) => return Ok(done),
+            }
+        }
+    }
 }
 
 impl<'l, T: Transport> Answer<'l, T> {
@@ -215,10 +249,6 @@ impl<'l, T: Transport> Answer<'l, T> {
     fn own(&mut self, n: Option<u32>, event: Event<'static>) -> Result<io::Result<()>, Error> {
         let is_end = matches!(event, Event::Done(_) | Event::Error(_));
         let n = n.unwrap_or(self.next_n);
-        if n < self.next_n {
-            // it came twice
-            return Ok(Ok(()));
-        }
         // What the caller has may be lost.
         let is_gap = n > self.next_n.max(self.wanted_n);
         self.is_damaged |= is_gap && self.repeat != Repeat::Load;
@@ -232,6 +262,16 @@ impl<'l, T: Transport> Answer<'l, T> {
         match event {
             Event::Done(done) => return self.done(done),
             Event::Error(error) => return Err(Error::Refused(error)),
+            Event::Chunk(chunk) => {
+                for (i, token) in (0..).zip(chunk.iter()) {
+                    let token = Event::Token(Token {
+                        text: token.text.into_owned().into(),
+                        ..token
+                    });
+                    self.next_n = n + i + 1;
+                    self.deliver(n + i, token);
+                }
+            }
             event => self.deliver(n, event),
         }
         match self.is_stopped {

@@ -1,15 +1,13 @@
 //! Requests out, liveness, opening again.
 
-use crate::answer::{Answer, Step};
 use crate::error::Error;
 use crate::lines::{Heard, LineReader, read};
-use crate::repeat;
 use crate::transport::Transport;
 use ops::crc32c::extend;
 use protocol::crc_line::CrcWriter;
-use protocol::event::{Done, Line};
+use protocol::event::Line;
 use protocol::request::Tokenize;
-use protocol::{Event, Id, Op, Request, json};
+use protocol::{Id, Op, Request, json};
 use std::fmt::Write;
 use std::io;
 use std::thread::sleep;
@@ -20,7 +18,7 @@ const STOP: &[u8] = b"\x03";
 /// Between two tries to open a port again.
 const REOPEN_PAUSE: Duration = Duration::from_millis(200);
 /// The longest time between two looks whether the other end is alive.
-const MAX_QUIET: Duration = Duration::from_secs(60);
+pub(crate) const MAX_QUIET: Duration = Duration::from_secs(60);
 
 /// How a link behaves.
 #[derive(Debug, Clone)]
@@ -183,45 +181,20 @@ impl<T: Transport> Link<T> {
         if !self.options.crc {
             return Err(Error::Gone(error));
         }
-        self.reopen(error)?;
+        // it opens again what is still gone
+        self.is_locked = false;
         self.connect()
     }
 
-    /// Asks; the answer is taken event by event.
-    ///
-    /// # Errors
-    /// The firmware does not answer.
-    pub fn ask(&mut self, op: Op) -> Result<Answer<'_, T>, Error> {
-        let op = match self.options.crc {
-            true => repeat::with_seed(op),
-            false => op,
-        };
+    /// Connects where that is due before `op`; after a reset or a restart the firmware takes lines without checksums.
+    pub(crate) fn prepare(&mut self, op: &Op) -> Result<(), Error> {
         if self.options.crc && !self.is_locked {
             self.connect()?;
         }
         if let Op::Reset(_) | Op::Reboot(_) = op {
             self.is_locked = false;
         }
-        Answer::begin(self, op)
-    }
-
-    /// Asks, and gives each event to `on_event`; how it ended.
-    ///
-    /// # Errors
-    /// The answer is an error, or does not come.
-    pub fn ask_with(
-        &mut self,
-        op: Op,
-        on_event: &mut dyn FnMut(Event<'static>),
-    ) -> Result<Done, Error> {
-        let mut answer = self.ask(op)?;
-        loop {
-            match answer.next(MAX_QUIET)? {
-                Step::Event(event) => on_event(event),
-                Step::Waiting => {}
-                Step::Done(done) => return Ok(done),
-            }
-        }
+        Ok(())
     }
 
     /// A name for a request that no other has.

@@ -3,6 +3,7 @@
 mod bench_board;
 mod checksums;
 mod fake_slot;
+mod first_contact;
 mod kernels;
 mod log;
 mod perplexity;
@@ -10,6 +11,7 @@ mod random;
 mod refusals;
 mod sd;
 mod speculation;
+mod wire_load;
 
 use bench_board::{Board, Step};
 use console::Exit;
@@ -70,10 +72,10 @@ fn a_person_asks_twice_and_the_context_is_kept() {
 #[test]
 fn a_conversation_is_the_same_as_its_history_sent_at_once() {
     // The second question with the first answer in view, from a person and from a program.
-    let shown = person(b"/set max_tokens 8\r/set stats off\rone two\rthree\r");
+    let shown = person(b"/set temperature 0\r/set max_tokens 8\r/set stats off\rone two\rthree\r");
     let answers: Vec<&str> = shown
         .split("\n> ")
-        .skip(3)
+        .skip(4)
         .map(|part| part.split_once('\n').unwrap_or(("", "")).1)
         .collect();
     let first = answers[0].trim_end_matches('\n').to_owned();
