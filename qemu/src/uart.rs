@@ -59,12 +59,17 @@ impl Uart {
 
     /// As [`Uart::read`], as much as `buf` takes and up to the end of a line; how many bytes.
     pub(crate) fn read_into(&mut self, buf: &mut [u8], deadline: Instant) -> Result<usize, Stop> {
-        if self.consumed == self.heard.len() {
+        // a CR waits for its LF, which would else be left in front of what is expected next
+        while matches!(self.heard[self.consumed..], [] | [b'\r']) {
             self.receive(deadline)?;
         }
         let new = &self.heard[self.consumed..];
         let line_end = new.iter().position(|&byte| byte == b'\n');
         let n = line_end.map_or(new.len(), |at| at + 1).min(buf.len());
+        let n = match new[..n] {
+            [_, .., b'\r'] => n - 1,
+            _ => n,
+        };
         buf[..n].copy_from_slice(&new[..n]);
         self.consumed += n;
         Ok(n)
@@ -163,6 +168,17 @@ mod tests {
         };
         assert_eq!(read, ["abcd", "e\n", "fg"]);
         assert_eq!(end, Stop::Closed);
+    }
+
+    #[test]
+    fn a_line_is_read_with_its_whole_end() {
+        let mut uart = Uart::listen(Drip(Cursor::new(b"done\r\n> ".to_vec())));
+        let (mut buf, mut line) = ([0; 5], Vec::new());
+        while !line.contains(&b'\r') {
+            let n = uart.read_into(&mut buf, soon()).unwrap();
+            line.extend_from_slice(&buf[..n]);
+        }
+        assert_eq!(uart.expect_any(&["\n> "], soon()), Err(Stop::Closed));
     }
 
     #[test]

@@ -198,7 +198,7 @@ fn an_exception_at_el1_before_the_mmu_is_a_code_of_the_led() {
 
 #[test]
 fn tables_that_do_not_hold_the_image_are_a_code_of_the_led() {
-    assert_eq!(code_of(Machine::new(image("sprawling").image_path)), 4);
+    assert_eq!(code_of(Machine::new(image("crooked").image_path)), 4);
 }
 
 #[test]

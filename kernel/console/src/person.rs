@@ -212,6 +212,7 @@ impl<'b> Person<'b> {
         let is_quiet = *client == Client::Start { quiet: true };
         match event {
             Event::Token(token) => self.screen.put_untrusted(&token.text),
+            Event::Chunk(chunk) => self.screen.put_untrusted(&chunk.tokens.text),
             Event::Text(text) => self.screen.put_untrusted(&text.text),
             Event::Info(info) => show_info(self.screen, info),
             Event::Log(log) if log.lines.is_empty() => {

@@ -57,7 +57,7 @@ pub fn run<B: Board>(board: &B, ram: &mut [Line]) -> Exit {
         screen,
         input: InputQueue::new(board.serial(), PROMPT, settings.columns),
         person: Person::new(screen, board.facts()),
-        answers: Answers::new(screen),
+        answers: Answers::new(board.serial()),
         client: Client::Start { quiet },
         is_busy: false,
         reported_lost: 0,

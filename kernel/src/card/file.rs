@@ -7,7 +7,6 @@ use llm::source::ModelSource;
 use storage::File;
 
 use super::{Error, Slot};
-use crate::serial::Serial;
 
 /// An open model file. It has the slot until it is dropped.
 pub struct CardFile<'a> {
@@ -22,9 +21,6 @@ impl<'a> CardFile<'a> {
         let expected = slot.checksum_of(name)?;
         let file = slot.volume().and_then(|volume| Ok(volume.open(name)?));
         let file = slot.unless_it_failed(file)?;
-        if let Some(scattered) = file.scattered() {
-            Serial.say(format_args!("{scattered}"));
-        }
         let failed = false;
         Ok(Self {
             file: Checked::new(Unchecked { slot, file, failed }),

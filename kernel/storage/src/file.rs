@@ -1,11 +1,8 @@
-//! An open file, and what its place on the card means for who reads it.
+//! An open file.
 
 use alloc::string::String;
 
 use crate::chain::Runs;
-
-/// A model of 150 MB in a thousand pieces has 150 KB in each, a few milliseconds.
-const MANY_PIECES: usize = 1000;
 
 /// An open file. Stays valid as long as its volume is mounted: nothing writes here.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -30,23 +27,4 @@ impl File {
     pub fn n_pieces(&self) -> usize {
         self.runs.as_slice().len()
     }
-
-    /// What somebody should know who waits for it, if it lies in very many pieces.
-    pub fn scattered(&self) -> Option<Scattered<'_>> {
-        let n_pieces = self.n_pieces();
-        (n_pieces > MANY_PIECES).then_some(Scattered {
-            name: &self.name,
-            n_pieces,
-        })
-    }
-}
-
-/// A file in so many pieces that their commands take longer than its bytes.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
-#[error("{name} lies in {n_pieces} pieces on the card and loads slowly: copy it again")]
-pub struct Scattered<'f> {
-    /// The file's name.
-    pub name: &'f str,
-    /// Pieces.
-    pub n_pieces: usize,
 }

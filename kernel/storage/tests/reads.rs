@@ -140,20 +140,3 @@ fn a_piece_of_a_fragmented_file_is_one_command() {
         }
     }
 }
-
-#[test]
-fn a_file_in_very_many_pieces_is_told() {
-    let bytes = pattern(12, MIB);
-    for (piece, expected) in [(1024, Some(1024)), (2048, None)] {
-        let card = ram_card(64 * MIB, FAT32, |fs| {
-            write_interleaved(fs, ["a.gguf", "b.gguf"], [&bytes[..], &bytes[..]], piece);
-        });
-        let mut volume = Volume::mount(card).unwrap();
-        let file = volume.open("a.gguf").unwrap();
-        assert_eq!(file.scattered().map(|told| told.n_pieces), expected);
-        if let Some(told) = file.scattered() {
-            let told = told.to_string();
-            assert!(told.starts_with("a.gguf lies in 1024 pieces"), "{told}");
-        }
-    }
-}

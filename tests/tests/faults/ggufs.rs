@@ -2,7 +2,7 @@
 
 use crate::board::{card_with, tiny, with_board};
 use llm::gguf::Gguf;
-use ops::GgmlType;
+use ops::{GgmlType, Matrix};
 use pilm::editable::Editable;
 use pilm::gguf_writer::Value;
 use pilm::synth::Shape;
@@ -435,7 +435,10 @@ fn a_type_that_ggml_does_not_have() {
 fn a_type_that_is_not_here() {
     refused(
         patched(entry_of("output_norm.weight") + 4 + 8, &[26]),
-        "tensor output_norm.weight has type I32, which is not supported; quantise the model to one of ?",
+        &format!(
+            "tensor output_norm.weight has type I32, which is not supported; quantise the model to one of {}",
+            Matrix::SUPPORTED
+        ),
     );
 }
 

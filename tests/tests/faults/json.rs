@@ -2,7 +2,7 @@
 
 use crate::board::{crc32c, with_board};
 use protocol::Op;
-use serde_json::Value;
+use serde_json::{Value, json};
 
 /// What is answered to a line: its id, the code, the message.
 fn line(line: impl AsRef<[u8]>, id: impl Into<Value>, code: &str, message: &str) {
@@ -315,19 +315,22 @@ fn a_role_that_does_not_exist() {
     );
 }
 
+/// The answer to a line whose checksum is wrong or missing: the first and last of its numbered events.
+fn bad_crc(message: &str) -> [Value; 1] {
+    [json!({"id": null, "n": 0, "event": "error", "code": "bad_crc", "message": message})]
+}
+
 /// Nothing in such a line can be trusted, not even its id.
 #[test]
 fn a_checksum_that_is_wrong() {
     let request = r#"{"id":1,"op":"info"}"#;
     let found = crc32c(request.as_bytes());
-    line(
-        format!("{request} #00000000"),
-        Value::Null,
-        "bad_crc",
-        &format!(
-            "the line was damaged: its CRC-32C is {found:08x} and not 00000000; send it again"
-        ),
-    );
+    let message =
+        format!("the line was damaged: its CRC-32C is {found:08x} and not 00000000; send it again");
+    with_board(|board| {
+        let events = board.sends(format!("{request} #00000000").as_bytes());
+        assert_eq!(events, bad_crc(&message));
+    });
 }
 
 /// Until a reset, which needs no checksum.
@@ -338,8 +341,8 @@ fn a_line_without_a_checksum_behind_one_with() {
         let found = crc32c(request.as_bytes());
         board.sends(format!("{request} #{found:08x}").as_bytes());
         let message = "the line has no CRC-32C and lines before it had one: send it with one, or `reset` first";
-        board.refuses(request, Value::Null, "bad_crc", message);
-        assert_eq!(board.types_line("/help"), [message]);
+        assert_eq!(board.sends(request.as_bytes()), bad_crc(message));
+        assert_eq!(board.sends(b"/help"), bad_crc(message));
         board.sends(br#"{"id":2,"op":"reset"}"#);
     });
 }

@@ -5,7 +5,7 @@ use crate::error::Error;
 use crate::lines::Heard;
 use crate::repeat::{self, Repeat};
 use crate::transport::Transport;
-use protocol::event::{Done, ErrorCode, Finish, Line};
+use protocol::event::{Done, ErrorCode, Finish, Line, Token};
 use protocol::request::{Abort, Reset};
 use protocol::{Event, Id, Op};
 use std::collections::VecDeque;
@@ -249,10 +249,6 @@ impl<'l, T: Transport> Answer<'l, T> {
     fn own(&mut self, n: Option<u32>, event: Event<'static>) -> Result<io::Result<()>, Error> {
         let is_end = matches!(event, Event::Done(_) | Event::Error(_));
         let n = n.unwrap_or(self.next_n);
-        if n < self.next_n {
-            // it came twice
-            return Ok(Ok(()));
-        }
         // What the caller has may be lost.
         let is_gap = n > self.next_n.max(self.wanted_n);
         self.is_damaged |= is_gap && self.repeat != Repeat::Load;
@@ -266,6 +262,16 @@ impl<'l, T: Transport> Answer<'l, T> {
         match event {
             Event::Done(done) => return self.done(done),
             Event::Error(error) => return Err(Error::Refused(error)),
+            Event::Chunk(chunk) => {
+                for (i, token) in (0..).zip(chunk.iter()) {
+                    let token = Event::Token(Token {
+                        text: token.text.into_owned().into(),
+                        ..token
+                    });
+                    self.next_n = n + i + 1;
+                    self.deliver(n + i, token);
+                }
+            }
             event => self.deliver(n, event),
         }
         match self.is_stopped {

@@ -181,7 +181,8 @@ impl<T: Transport> Link<T> {
         if !self.options.crc {
             return Err(Error::Gone(error));
         }
-        self.reopen(error)?;
+        // it opens again what is still gone
+        self.is_locked = false;
         self.connect()
     }
 

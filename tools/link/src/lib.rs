@@ -4,6 +4,7 @@
 //! |---|---|
 //! | [`transport`] | what carries bytes: something that reads, writes and can be opened again |
 //! | [`serial`], [`emulator`] | a serial port, or a QEMU |
+//! | [`terminal`] | a person's terminal, joined to the console |
 //! | `pty` | a pseudo-terminal (Unix) |
 //! | [`lines`] | bytes to the lines of a program |
 //! | [`client`] | [`Link`]: requests out, liveness, opening again |
@@ -43,6 +44,7 @@ pub mod lines;
 pub mod pty;
 pub mod repeat;
 pub mod serial;
+pub mod terminal;
 pub mod transport;
 
 pub use answer::{Answer, Step};

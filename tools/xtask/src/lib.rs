@@ -19,6 +19,7 @@
 //! * [`voice`]: xtask's own words, on stderr
 //!
 //! Checks and figures:
+//! * [`python`]: the tests of the client in Python, against QEMU
 //! * [`ci`], [`test`](mod@test): everything that must hold; all tests
 //! * [`audit`]: the kernel's parts and instructions, its `unsafe`, circles between files
 //! * [`parity`]: comparison with transformers
@@ -41,6 +42,7 @@ pub mod marked;
 pub mod mca;
 pub mod pages;
 pub mod parity;
+pub mod python;
 pub mod raw_image;
 pub mod release_manifest;
 pub mod reproduce;

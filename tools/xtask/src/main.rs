@@ -6,8 +6,8 @@ use anyhow::Result;
 use clap::{Parser, Subcommand};
 use std::process::ExitCode;
 use xtask::{
-    audit, ci, count, dist, first_questions, image, mca, pages, parity, release_manifest, run,
-    setup, test,
+    audit, ci, count, dist, first_questions, image, mca, pages, parity, python, release_manifest,
+    run, setup, test,
 };
 
 /// Builds, boots and checks PiLM.
@@ -45,6 +45,8 @@ enum Command {
     Audit,
     /// Compare the engine with transformers; write docs/figures/parity.json and docs/parity.md.
     Parity(parity::Options),
+    /// Test the client in tools/python against QEMU, in a virtual environment with pyserial.
+    Python,
     /// Run everything that must hold for a change to land.
     Ci(ci::Options),
 }
@@ -67,6 +69,7 @@ fn dispatch(command: Command) -> Result<()> {
         Command::Figures => pages::render(),
         Command::Audit => audit::audit(),
         Command::Parity(options) => rendered(true, parity::parity(&options)),
+        Command::Python => python::test(),
         Command::Ci(options) => ci::ci(&options),
     }
 }

@@ -3,12 +3,12 @@
 use crate::card::CardFile;
 use crate::session::{PROMPT, Session, token_text};
 use crate::setup::{emulator, model};
-use crate::terminal::Watch;
 use crate::voice::Voice;
 use crate::workspace::output_dir;
 use crate::{firmware, image, terminal};
 use anstream::adapter::strip_str;
 use anyhow::{Context, Result, anyhow, bail, ensure};
+use link::terminal::Watch;
 use llm::sampler;
 use protocol::Op;
 use protocol::request::{Complete, Logits, Sampling};

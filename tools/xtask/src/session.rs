@@ -7,8 +7,7 @@ use protocol::{Event, Op};
 use qemu::{Machine, Qemu};
 use std::time::Duration;
 
-/// What the firmware says when it waits for a line.
-pub const PROMPT: &str = "\n> ";
+pub use link::terminal::PROMPT;
 
 /// From reset to the prompt, with the default model to load, on a slow host.
 const BOOT: Duration = Duration::from_secs(300);

@@ -28,6 +28,11 @@ pub struct Wire {
     arriving: RefCell<VecDeque<u8>>,
     shown: RefCell<Vec<u8>>,
     looks: Cell<usize>,
+    /// Bytes that leave between two looks for input; everything at once without.
+    pub bytes_per_look: Option<usize>,
+    /// Bytes that have not left, and the most that there were.
+    backlog: Cell<usize>,
+    pub max_backlog: Cell<usize>,
 }
 
 impl Wire {
@@ -50,11 +55,19 @@ impl Serial for Wire {
         if self.arriving.borrow().is_empty() {
             self.looks.set(self.looks.get() + 1);
             self.advance(false);
+            let left = self.bytes_per_look.unwrap_or(usize::MAX);
+            self.backlog.set(self.backlog.get().saturating_sub(left));
         }
         self.arriving.borrow_mut().pop_front()
     }
     fn write(&self, bytes: &[u8]) {
         self.shown.borrow_mut().extend_from_slice(bytes);
+        self.backlog.set(self.backlog.get() + bytes.len());
+        self.max_backlog
+            .set(self.max_backlog.get().max(self.backlog.get()));
+    }
+    fn is_behind(&self) -> bool {
+        self.bytes_per_look.is_some() && self.backlog.get() > 0
     }
     fn wait(&self) {
         self.advance(true);
@@ -105,6 +118,9 @@ impl Board {
                 arriving: RefCell::default(),
                 shown: RefCell::default(),
                 looks: Cell::new(0),
+                bytes_per_look: None,
+                backlog: Cell::new(0),
+                max_backlog: Cell::new(0),
             },
             files: Some(files),
             texts: Vec::new(),

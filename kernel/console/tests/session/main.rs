@@ -7,9 +7,11 @@ mod first_contact;
 mod kernels;
 mod log;
 mod perplexity;
+mod random;
 mod refusals;
 mod sd;
 mod speculation;
+mod wire_load;
 
 use bench_board::{Board, Step};
 use console::Exit;

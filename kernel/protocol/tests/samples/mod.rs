@@ -2,10 +2,10 @@
 
 use protocol::Event;
 use protocol::event::{
-    Action, Bench, Changed, Check, CheckKind, Counts, Done, Error, ErrorCode, Finish, Generated,
-    Info, Kernels, Limits, Loaded, Log, Logits, Membw, ModelEntry, Models, Phase, Ppl, Progress,
-    Samples, Sd, SdCard, SdErrors, SdRead, SdTransfer, SdWords, Text, Timing, Token, Tokens, Top,
-    TopEntry, Usage,
+    Action, Bench, Changed, Check, CheckKind, Chunk, Counts, Done, Error, ErrorCode, Finish,
+    Generated, Info, Kernels, Limits, Loaded, Log, Logits, Membw, ModelEntry, Models, Phase, Ppl,
+    Progress, Samples, Sd, SdCard, SdErrors, SdRead, SdTransfer, SdWords, Text, Texts, Timing,
+    Token, Tokens, Top, TopEntry, Usage,
 };
 use protocol::facts::{BoardFacts, Conditions, Health, LoadTiming, ModelFacts, Stack};
 use protocol::settings::KernelSet;
@@ -34,6 +34,13 @@ pub fn events() -> Vec<Event<'static>> {
         Event::Token(Token {
             token: 1,
             text: "a".into(),
+            thinking: true,
+        }),
+        Event::Chunk(Chunk {
+            tokens: Texts {
+                ids: vec![(1, 3), (2, 0), (3, 1)].into(),
+                text: "\u{20AC}a".into(),
+            },
             thinking: true,
         }),
         Event::Text(Text { text: "a".into() }),

@@ -5,7 +5,9 @@ use std::cell::Cell;
 use drivers::sd::Clock;
 use drivers::sd::adma::DmaMap;
 use drivers::sd::host::{HostError, Notice, SdHost, Transfer};
-use drivers::sd::protocol::{BLOCK_BYTES, CardStatus, Command, IF_COND, Response, ResponseKind};
+use drivers::sd::protocol::{
+    Addressing, BLOCK_BYTES, CardStatus, Command, IF_COND, Ocr, Response, ResponseKind,
+};
 
 /// A card of 4 GiB.
 const CSD: u128 = 1 << 126 | 0x5B5 << 84 | 8191 << 48;
@@ -33,7 +35,7 @@ pub(super) struct Host<'d> {
     pub(super) allowed: Cell<(u64, u64)>,
     /// Data have come in that were not the card's, without an error.
     pub(super) lied: bool,
-    is_high_capacity: bool,
+    addressing: Addressing,
 }
 
 impl<'d> Host<'d> {
@@ -45,7 +47,7 @@ impl<'d> Host<'d> {
             is_app: false,
             allowed: Cell::new((0, 0)),
             lied: false,
-            is_high_capacity: true,
+            addressing: Addressing::Blocks,
         }
     }
 
@@ -120,8 +122,11 @@ impl<'d> Host<'d> {
                 }
             }
         };
-        if command.response == ResponseKind::Ocr {
-            self.is_high_capacity = response.short & 1 << 30 != 0;
+        // A card that is up addresses its data as before, whatever it says in a restart.
+        let is_up = self.allowed.get() != (0, 0);
+        let ocr = Ocr(response.short);
+        if command.response == ResponseKind::Ocr && ocr.ready() && !is_up {
+            self.addressing = ocr.addressing();
         }
         Ok(response)
     }
@@ -146,11 +151,13 @@ impl<'d> Host<'d> {
 
     fn first_block(&self, command: Command) -> u64 {
         let argument = u64::from(command.argument);
-        if self.is_high_capacity {
-            return argument;
+        match self.addressing {
+            Addressing::Blocks => argument,
+            Addressing::Bytes => {
+                assert!(argument.is_multiple_of(BLOCK_BYTES as u64));
+                argument / BLOCK_BYTES as u64
+            }
         }
-        assert!(argument.is_multiple_of(BLOCK_BYTES as u64));
-        argument / BLOCK_BYTES as u64
     }
 
     fn transfer(

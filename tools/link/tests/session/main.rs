@@ -2,12 +2,14 @@
 
 mod wire;
 
-use link::{Error, Link, Options, Step};
-use protocol::event::{ErrorCode, Finish};
+use link::{Error, Link, Options, Step, Transport};
+use ops::crc32c::extend;
+use protocol::event::{Done, ErrorCode, Finish};
 use protocol::request::{Ask, Complete, Info, Load, Logits, Positions, Reset, Sampling, Set};
 use protocol::scalar::Scalar;
-use protocol::{Event, Op};
-use std::time::Duration;
+use protocol::{Event, Op, Request, crc_line};
+use std::io;
+use std::time::{Duration, Instant};
 use wire::Host;
 
 /// The longest request.
@@ -134,14 +136,14 @@ fn a_lost_end_and_a_lost_request_are_asked_again() {
         answer(&mut link, op.clone());
         link.transport().n_bytes().1 - before
     };
-    link.transport().cut_to_host(answer_bytes - 100, 95);
+    link.transport().cut_to_host(answer_bytes - 350, 250);
     assert_eq!(answer(&mut link, op), expected);
 }
 
 #[test]
 fn what_acts_twice_is_not_asked_again() {
     let mut link = linked(1, 0);
-    answer(&mut link, set("max_tokens", Scalar::of(&3_u32)));
+    answer(&mut link, set("max_tokens", Scalar::Text("3".to_owned())));
     link.transport().cut_to_host(100, 150);
     let ask = Op::Ask(Ask {
         text: "and then".to_owned(),
@@ -206,9 +208,9 @@ fn a_load_is_asked_again_if_its_result_was_lost() {
     }
 }
 
-#[test]
-fn a_line_that_was_gone_is_opened_again() {
-    let op = complete("One day".to_owned(), 60);
+/// An answer during which `disturb` happens, and one without it.
+fn disturbed(disturb: impl Fn(&Host)) {
+    let op = complete("One day".to_owned(), 600);
     let expected = answer(&mut linked(1, 0), op.clone());
     let mut link = linked(1, 0);
     let mut answer = link.ask(op).expect("it is sent");
@@ -220,10 +222,20 @@ fn a_line_that_was_gone_is_opened_again() {
             Step::Done(done) => break done.finish_reason,
         }
         if events.len() == 20 {
-            answer.link().transport().unplug(3);
+            disturb(answer.link().transport());
         }
     };
     assert_eq!((events, finish), expected);
+}
+
+#[test]
+fn a_line_that_was_gone_is_opened_again() {
+    disturbed(|host| host.unplug(3));
+}
+
+#[test]
+fn a_byte_that_became_ctrl_c_ends_no_answer() {
+    disturbed(|host| host.inject(0x03));
 }
 
 #[test]
@@ -250,9 +262,104 @@ fn an_answer_can_be_stopped_and_the_link_goes_on() {
 }
 
 #[test]
+fn a_stop_that_comes_too_late_is_an_end_too() {
+    let op = complete("One day".to_owned(), 9);
+    let mut link = linked(1, 0);
+    link.connect().expect("it answers");
+    let before = link.transport().n_bytes().1;
+    answer(&mut link, op.clone());
+    let n_bytes = link.transport().n_bytes().1 - before;
+    // the end is lost
+    link.transport().cut_to_host(n_bytes - 350, 250);
+    let mut answer = link.ask(op).expect("it is sent");
+    for _ in 0..9 {
+        let step = answer.next(Duration::from_secs(5)).expect("an answer");
+        assert!(matches!(step, Step::Event(_)), "{step:?}");
+    }
+    std::thread::sleep(Duration::from_millis(50));
+    answer.stop().expect("it is sent");
+    match answer.next(Duration::from_secs(5)).expect("an answer") {
+        Step::Done(done) => assert_eq!(done.finish_reason, Some(Finish::Abort)),
+        step => panic!("{step:?}"),
+    }
+}
+
+#[test]
+fn a_damaged_request_is_not_waited_for() {
+    let mut options = options();
+    options.quiet = Duration::from_secs(30);
+    let mut link = Link::new(Host::start(1, 0), options);
+    link.connect().expect("it answers");
+    link.transport().cut_to_board(20, 1);
+    let since = Instant::now();
+    assert_eq!(answer(&mut link, complete("a".to_owned(), 9)).0.len(), 9);
+    assert!(since.elapsed() < Duration::from_secs(25));
+}
+
+#[test]
+fn a_lost_line_end_costs_no_request() {
+    let mut link = linked(1, 0);
+    answer(&mut link, set("max_tokens", Scalar::Text("3".to_owned())));
+    let ask = Op::Ask(Ask {
+        text: "and then".to_owned(),
+    });
+    let before = link.transport().n_bytes().0;
+    answer(&mut link, ask.clone());
+    let n_bytes = link.transport().n_bytes().0 - before;
+    link.transport().cut_to_board(n_bytes - 1, 1);
+    assert_eq!(answer(&mut link, ask).0.len(), 3);
+}
+
+/// Answers small requests only.
+struct Deaf(Vec<u8>);
+
+impl Transport for Deaf {
+    fn read(&mut self, buf: &mut [u8], _: Duration) -> io::Result<usize> {
+        let n = self.0.len().min(buf.len());
+        buf[..n].copy_from_slice(&self.0[..n]);
+        self.0.drain(..n);
+        Ok(n)
+    }
+
+    fn write(&mut self, bytes: &[u8]) -> io::Result<()> {
+        let text = crc_line::split(bytes.trim_ascii()).map(|(text, _)| text);
+        let Some(Ok(request)) = text.map(Request::parse) else {
+            return Ok(());
+        };
+        if let Op::Tokenize(_) = request.op {
+            let mut line = String::new();
+            let event = Event::Done(Done::default());
+            crc_line::write(&mut line, extend, &request.id, 0, &event).expect("a String");
+            self.0.extend_from_slice(line.as_bytes());
+            self.0.push(b'\n');
+        }
+        Ok(())
+    }
+
+    fn reopen(&mut self) -> io::Result<()> {
+        Ok(())
+    }
+}
+
+#[test]
+fn what_is_asked_in_vain_is_given_up() {
+    let options = Options {
+        quiet: Duration::from_millis(2),
+        attempts: 5,
+        ..options()
+    };
+    let mut link = Link::new(Deaf(Vec::new()), options);
+    let error = link.ask_with(Op::Info(Info {}), &mut |_| {});
+    assert!(
+        matches!(error, Err(Error::Lossy { attempts: 6 })),
+        "{error:?}"
+    );
+}
+
+#[test]
 fn an_error_is_an_answer() {
     let mut link = linked(1, 0);
-    let error = link.ask_with(set("heat", Scalar::of(&1_u32)), &mut |_| {});
+    let error = link.ask_with(set("heat", Scalar::Bool(true)), &mut |_| {});
     match error.expect_err("no such setting") {
         Error::Refused(error) => assert_eq!(error.code, ErrorCode::BadValue),
         error => panic!("{error}"),

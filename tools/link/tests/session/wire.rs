@@ -136,6 +136,12 @@ impl Host {
         way.cut = Some((way.n_bytes + after + 1, n));
     }
 
+    /// A byte arrives at the firmware that was not sent.
+    pub fn inject(&self, byte: u8) {
+        self.wire.state().to_board.arriving.push_back(byte);
+        self.wire.0.1.notify_all();
+    }
+
     /// The line is gone, and comes back when it is opened for the `n`-th time.
     pub fn unplug(&self, n: u32) {
         self.wire.state().n_gone = n;

@@ -1,4 +1,5 @@
-//! An image that reaches further than its translation tables: the start must end before the MMU is on.
+//! An image whose code ends within a page (see `build.rs`), which no tables can tell apart from its constants: the start
+//! must end before the MMU is on.
 
 #![cfg_attr(target_os = "none", no_std, no_main)]
 
@@ -9,12 +10,10 @@ fn main() {
 
 #[cfg(target_os = "none")]
 mod image {
-    use boot::page_tables::BLOCK_BYTES;
     use boot::report::Report;
     use boot::start::BootInfo;
     use boot::wait;
     use core::panic::PanicInfo;
-    use core::sync::atomic::{AtomicU8, Ordering};
     use images::console::{self, Console};
 
     boot::entry! {
@@ -24,14 +23,8 @@ mod image {
         irq: irq,
     }
 
-    /// A table for each 2 MiB of it: more than there are.
-    const SPACE_BYTES: usize = boot::POOL_TABLES * BLOCK_BYTES as usize;
-    static SPACE: [AtomicU8; SPACE_BYTES] = [const { AtomicU8::new(0) }; SPACE_BYTES];
-
     fn main(_info: &BootInfo) -> ! {
-        let last = core::hint::black_box(&SPACE).last();
-        let byte = last.map(|last| last.load(Ordering::Relaxed));
-        Console::init().print(format_args!("mapped all the same: {byte:?}\n"));
+        Console::init().print(format_args!("mapped all the same\n"));
         console::end()
     }
 
