@@ -25,6 +25,13 @@ impl<'s> Answers<'s> {
         self.next_n = has_crc.then_some(0);
     }
 
+    /// Writes what answers another request, or none, in the middle of an answer.
+    pub fn aside(&mut self, has_crc: bool, id: &Id, events: &[Event<'_>]) {
+        let next_n = core::mem::replace(&mut self.next_n, has_crc.then_some(0));
+        events.iter().for_each(|event| self.event(id, event));
+        self.next_n = next_n;
+    }
+
     /// Writes an event.
     pub fn event(&mut self, id: &Id, event: &Event<'_>) {
         // The serial line takes everything.

@@ -144,7 +144,8 @@ impl session::Machine for Machine {
             heap_used_bytes: Some(heap.used_bytes),
             heap_bytes: Some(heap.total_bytes),
             stacks: stacks.collect(),
-            card: Some(self.slot.borrow().to_string()),
+            // A load has it.
+            card: self.slot.try_borrow().ok().map(|slot| slot.to_string()),
         }
     }
 

@@ -28,9 +28,27 @@ pub struct Wire {
     arriving: RefCell<VecDeque<u8>>,
     shown: RefCell<Vec<u8>>,
     looks: Cell<usize>,
+    /// What arrives behind the last step, some bytes with each piece that is written.
+    pub meanwhile: RefCell<VecDeque<u8>>,
+    /// Bytes that wait to be read; more are lost.
+    pub room_bytes: Cell<usize>,
+    lost_bytes: Cell<u32>,
 }
 
+/// Bytes that arrive while one piece is written.
+const BYTES_PER_PIECE: usize = 8;
+
 impl Wire {
+    fn arrive(&self, bytes: &[u8]) {
+        let mut arriving = self.arriving.borrow_mut();
+        for &byte in bytes {
+            match arriving.len() < self.room_bytes.get() {
+                true => arriving.push_back(byte),
+                false => self.lost_bytes.set(self.lost_bytes.get() + 1),
+            }
+        }
+    }
+
     fn advance(&self, idle: bool) {
         let mut steps = self.steps.borrow_mut();
         let is_due = match steps.front() {
@@ -39,7 +57,7 @@ impl Wire {
             Some(Step::AtLook(n, _)) => self.looks.get() >= *n,
         };
         if is_due && let Some(Step::Type(bytes) | Step::AtLook(_, bytes)) = steps.pop_front() {
-            self.arriving.borrow_mut().extend(bytes);
+            self.arrive(bytes);
             self.looks.set(0);
         }
     }
@@ -55,12 +73,21 @@ impl Serial for Wire {
     }
     fn write(&self, bytes: &[u8]) {
         self.shown.borrow_mut().extend_from_slice(bytes);
+        if !self.steps.borrow().is_empty() {
+            return;
+        }
+        let mut meanwhile = self.meanwhile.borrow_mut();
+        let n = BYTES_PER_PIECE.min(meanwhile.len());
+        let bytes: Vec<u8> = meanwhile.drain(..n).collect();
+        self.arrive(&bytes);
     }
     fn wait(&self) {
         self.advance(true);
     }
     fn is_closed(&self) -> bool {
-        self.steps.borrow().is_empty() && self.arriving.borrow().is_empty()
+        self.steps.borrow().is_empty()
+            && self.arriving.borrow().is_empty()
+            && self.meanwhile.borrow().is_empty()
     }
 }
 
@@ -103,6 +130,9 @@ impl Board {
                 arriving: RefCell::default(),
                 shown: RefCell::default(),
                 looks: Cell::new(0),
+                meanwhile: RefCell::default(),
+                room_bytes: Cell::new(usize::MAX),
+                lost_bytes: Cell::new(0),
             },
             files: Some(files),
             texts: Vec::new(),
@@ -130,6 +160,8 @@ impl Board {
         let mut ram = vec![Line::ZERO; (8 << 20) / Line::BYTES];
         let exit = run(self, &mut ram);
         let shown = String::from_utf8(self.wire.shown.take()).expect("the output is UTF-8");
+        // Each prompt asks the terminal to mark pastes.
+        let shown = shown.replace("> \x1b[?2004h", "> ");
         (shown.replace("\r\n", "\n"), exit)
     }
 }
@@ -222,6 +254,9 @@ impl ModelSource for OnCard<'_> {
 }
 
 impl board::Board for Board {
+    fn lost_bytes(&self) -> u32 {
+        self.wire.lost_bytes.get()
+    }
     fn serial(&self) -> &dyn Serial {
         &self.wire
     }

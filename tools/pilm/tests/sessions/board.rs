@@ -112,7 +112,11 @@ impl<'s> Board<'s> {
     pub fn play(self) -> Vec<String> {
         run(&self, &mut vec![Line::ZERO; RAM_BYTES / Line::BYTES]);
         let shown = self.wire.shown.take();
-        let text = |bytes| String::from_utf8(bytes).expect("the output is UTF-8");
+        let text = |bytes| {
+            let text = String::from_utf8(bytes).expect("the output is UTF-8");
+            // Each prompt asks the terminal to mark pastes.
+            text.replace("> \x1b[?2004h", "> ")
+        };
         shown.into_iter().map(text).collect()
     }
 }
