@@ -240,6 +240,7 @@ impl<'s, 'm, M: Machine> Session<'s, 'm, M> {
                 if stepped.is_err() {
                     // It has not come to its own end.
                     self.machine.mark(Phase::Other);
+                    self.machine.hold_output(false);
                     self.model
                         .iter_mut()
                         .for_each(|model| model.engine.truncate(0));

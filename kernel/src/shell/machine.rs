@@ -19,7 +19,7 @@ use crate::card::{self, CardFile, Slot};
 use crate::clock::Clock;
 use crate::core_pool::CorePool;
 use crate::info::{self, BoardInfo};
-use crate::serial::Serial;
+use crate::serial::{self, Serial};
 use crate::{board, heap, memory};
 
 /// The file with the settings.
@@ -204,6 +204,10 @@ impl session::Machine for Machine {
 
     fn irqs_taken(&self) -> u32 {
         board::irqs_taken()
+    }
+
+    fn hold_output(&self, hold: bool) {
+        serial::hold(hold);
     }
 
     fn mark(&self, phase: Phase) {

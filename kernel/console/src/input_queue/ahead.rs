@@ -88,10 +88,11 @@ impl Ahead {
     pub fn new() -> Self {
         Self {
             lines: LineCheck::new(crc32c::extend),
-            bytes: VecDeque::new(),
+            // Typing ahead takes no memory while the heap is watched.
+            bytes: VecDeque::with_capacity(4096),
             taken: 0,
             line_start: 0,
-            requests: VecDeque::new(),
+            requests: VecDeque::with_capacity(64),
             skip_lf: false,
             window: 0,
             is_pasting: false,

@@ -115,6 +115,8 @@ pub struct Board {
     /// What the interrupt count grows by each time that it is read.
     pub irqs_per_look: u32,
     irqs: Cell<u32>,
+    /// Whether output is held back.
+    is_held: Cell<bool>,
     cores: OneCore,
     pub facts: BoardFacts,
     /// What is in the card slot, if there is one.
@@ -142,6 +144,7 @@ impl Board {
             command_line: "pilm.columns=1000",
             irqs_per_look: 0,
             irqs: Cell::new(0),
+            is_held: Cell::new(false),
             cores: OneCore::new(),
             facts: BoardFacts {
                 version: "0.0.0 (test)".into(),
@@ -159,6 +162,7 @@ impl Board {
     pub fn play(&self) -> (String, Exit) {
         let mut ram = vec![Line::ZERO; (8 << 20) / Line::BYTES];
         let exit = run(self, &mut ram);
+        assert!(!self.is_held.get(), "what was held back is let go again");
         let shown = String::from_utf8(self.wire.shown.take()).expect("the output is UTF-8");
         // Each prompt asks the terminal to mark pastes.
         let shown = shown.replace("> \x1b[?2004h", "> ");
@@ -230,7 +234,12 @@ impl Machine for Board {
             slot as &mut dyn SdSlot<Error = NoCard>
         }))
     }
+    fn hold_output(&self, hold: bool) {
+        self.is_held.set(hold);
+    }
+    /// Asked at the ends of windows only.
     fn irqs_taken(&self) -> u32 {
+        assert!(self.is_held.get(), "the line is silent in windows");
         self.irqs.set(self.irqs.get() + self.irqs_per_look);
         self.irqs.get()
     }
