@@ -18,7 +18,7 @@
 //! * `vectors`, [`expected`], [`esr`], [`report`], [`backtrace`]: exceptions, those that come back, and their words
 //! * [`symbols`]: names for addresses of the code
 //! * `cores`: cores 1–3 out of the spin table
-//! * [`ram`], [`device_tree`]: which RAM there is
+//! * [`ram`], [`device_tree`], [`survey`]: which RAM there is
 //! * `cache`, `wait`, `cpu`, `hint`, [`pmu`]: instructions with a meaning
 //!
 //! ```
@@ -46,6 +46,7 @@ pub mod pmu;
 pub mod ram;
 pub mod registers;
 pub mod report;
+pub mod survey;
 pub mod symbols;
 
 #[cfg(target_os = "none")]

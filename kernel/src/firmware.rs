@@ -6,6 +6,7 @@ use core::sync::atomic::{AtomicBool, Ordering};
 
 use boot::device_tree::Error;
 use boot::start::BootInfo;
+use boot::survey::Survey;
 use drivers::machine;
 use drivers::property::ClockId;
 use parallel::Cores;
@@ -51,7 +52,7 @@ fn kernel_main(boot: &BootInfo) -> ! {
     let mut info = BoardInfo::ask(boot, tree);
     note_device_tree(&mut log, &info);
     let low = board::mailbox().lock().arm_memory().ok();
-    let survey = memory::survey(
+    let survey = Survey::new(
         info.tree.nodes.as_ref().ok(),
         low,
         info.revision,
@@ -101,6 +102,7 @@ fn kernel_main(boot: &BootInfo) -> ! {
         arena,
         info,
         command_line,
+        logs: options.log,
         entropy: board::random_bits().unwrap_or_else(boot::wait::ticks),
     };
     // The last access that may hang is behind us.

@@ -17,26 +17,15 @@ use core::ops::Range;
 use boot::device_tree::{self, HEADER_BYTES, MemoryNodes};
 use boot::mmu;
 use boot::page_tables::{BLOCK_BYTES, MapError, Memory, PAGE_BYTES};
-use boot::ram::{self, MAX_RANGES, Ranges};
+use boot::ram::{self, MAX_RANGES};
+use boot::survey::Survey;
 use ops::arena::Line;
 use spin::Once;
 
 use crate::heap;
 
-/// If neither mailbox nor device tree answers: every Pi 4 has this much with any `gpu_mem`.
-const CERTAIN_RAM: Range<u64> = 0..0x1000_0000;
-
 /// Where the arena is seen: above all physical RAM.
 const ARENA_START: u64 = 0x4_0000_0000;
-
-/// What is known about RAM before any of it is used.
-#[derive(Clone, Debug)]
-pub struct Survey {
-    /// RAM that exists and is the ARM's.
-    pub ram: Ranges,
-    /// The part that the firmware keeps.
-    pub reserved: Ranges,
-}
 
 /// Why RAM could not be taken into use.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
@@ -103,24 +92,6 @@ fn with_mapped<R>(addr: u64, len: usize, look: impl FnOnce(&[u8]) -> R) -> Optio
     // SAFETY: `look` has returned, and its result borrows nothing.
     unsafe { mmu::unmap(start..end) }.ok()?;
     Some(result)
-}
-
-/// Puts together what mailbox, revision and device tree say.
-pub fn survey(
-    tree: Option<&MemoryNodes>,
-    low: Option<Range<u64>>,
-    revision: Option<u32>,
-    emulated: bool,
-) -> Survey {
-    let total = revision.and_then(ram::total_bytes_of_revision);
-    let total = total.or(tree.map(MemoryNodes::total_bytes));
-    let mailbox = low.map_or(Ranges::EMPTY, |low| ram::from_mailbox(low, total));
-    let mut ram = ram::reconcile(tree.map(|tree| &tree.ram), &mailbox, emulated);
-    if ram.is_empty() {
-        ram.add(CERTAIN_RAM);
-    }
-    let reserved = tree.map_or(Ranges::EMPTY, |tree| tree.reserved);
-    Survey { ram, reserved }
 }
 
 /// A part of the arena that is one piece of physical memory.

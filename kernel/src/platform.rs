@@ -20,6 +20,8 @@ pub struct Platform {
     pub info: BoardInfo,
     /// `cmdline.txt` and what the firmware added to it; in QEMU the text of `-append`.
     pub command_line: String,
+    /// Whether the command line asks for what a report about a board should contain.
+    pub logs: bool,
     /// A seed that nobody chose: from the random number generator, or from the time since power-on.
     pub entropy: u64,
 }

@@ -181,6 +181,11 @@ impl Serial {
         }
     }
 
+    /// Whether bytes wait for their turn in the FIFO.
+    pub fn is_behind(self) -> bool {
+        !TO_SEND.is_empty()
+    }
+
     /// Waits until the last byte has left the wire.
     pub fn flush(self) {
         self.drain();

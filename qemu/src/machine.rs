@@ -244,6 +244,19 @@ impl Qemu {
         }
     }
 
+    /// As [`Qemu::read`], into `buf`, and not beyond the end of a line, so that what comes after it can still be
+    /// expected; how many bytes came.
+    ///
+    /// # Errors
+    /// [`Error::Ended`].
+    pub fn read_into(&mut self, buf: &mut [u8], timeout: Duration) -> Result<usize, Error> {
+        match self.uart.read_into(buf, Instant::now() + timeout) {
+            Ok(n) => Ok(n),
+            Err(Stop::Deadline) => Ok(0),
+            Err(Stop::Closed) => Err(self.ended("more")),
+        }
+    }
+
     /// Types bytes.
     ///
     /// # Errors

@@ -57,6 +57,24 @@ impl Uart {
         Ok(new)
     }
 
+    /// As [`Uart::read`], as much as `buf` takes and up to the end of a line; how many bytes.
+    pub(crate) fn read_into(&mut self, buf: &mut [u8], deadline: Instant) -> Result<usize, Stop> {
+        // a CR waits for its LF, which would else be left in front of what is expected next
+        while matches!(self.heard[self.consumed..], [] | [b'\r']) {
+            self.receive(deadline)?;
+        }
+        let new = &self.heard[self.consumed..];
+        let line_end = new.iter().position(|&byte| byte == b'\n');
+        let n = line_end.map_or(new.len(), |at| at + 1).min(buf.len());
+        let n = match new[..n] {
+            [_, .., b'\r'] => n - 1,
+            _ => n,
+        };
+        buf[..n].copy_from_slice(&new[..n]);
+        self.consumed += n;
+        Ok(n)
+    }
+
     /// Consumes up to and including the first of `patterns` to appear; which one, and the text with it.
     pub(crate) fn expect_any(
         &mut self,
@@ -136,6 +154,31 @@ mod tests {
         );
         assert_eq!(uart.expect_any(&["> "], soon()), Err(Stop::Closed));
         assert_eq!(uart.heard(), b"boot\r\n> hello\r\n> ");
+    }
+
+    #[test]
+    fn a_buffer_gets_all_in_pieces_that_end_with_a_line() {
+        let mut uart = Uart::listen(Cursor::new(b"abcde\nfg".to_vec()));
+        let (mut buf, mut read) = ([0; 4], Vec::new());
+        let end = loop {
+            match uart.read_into(&mut buf, soon()) {
+                Ok(n) => read.push(String::from_utf8_lossy(&buf[..n]).into_owned()),
+                Err(stop) => break stop,
+            }
+        };
+        assert_eq!(read, ["abcd", "e\n", "fg"]);
+        assert_eq!(end, Stop::Closed);
+    }
+
+    #[test]
+    fn a_line_is_read_with_its_whole_end() {
+        let mut uart = Uart::listen(Drip(Cursor::new(b"done\r\n> ".to_vec())));
+        let (mut buf, mut line) = ([0; 5], Vec::new());
+        while !line.contains(&b'\r') {
+            let n = uart.read_into(&mut buf, soon()).unwrap();
+            line.extend_from_slice(&buf[..n]);
+        }
+        assert_eq!(uart.expect_any(&["\n> "], soon()), Err(Stop::Closed));
     }
 
     #[test]

@@ -21,24 +21,35 @@ pub struct Board {
     pub memory: &'static [u32],
     /// First bus address of `/emmc2bus`: by the stepping.
     pub emmc2_bus: u32,
+    /// Revision code: its size is a power of two, or that the tree says it.
+    pub revision: u32,
 }
 
 /// The boards that are sold, with `gpu_mem=76`.
-pub const BOARDS: [Board; 4] = [
+pub const BOARDS: [Board; 5] = [
     Board {
         gigabytes: 1,
         memory: &[0, 0, 0x3B40_0000],
         emmc2_bus: 0xC000_0000,
+        revision: 0xA0_3111,
     },
     Board {
         gigabytes: 2,
         memory: &[0, 0, 0x3B40_0000, 0, 0x4000_0000, 0x4000_0000],
         emmc2_bus: 0xC000_0000,
+        revision: 0xB0_3114,
+    },
+    Board {
+        gigabytes: 3,
+        memory: &[0, 0, 0x3B40_0000, 0, 0x4000_0000, 0x8000_0000],
+        emmc2_bus: 0,
+        revision: 0xF0_3116,
     },
     Board {
         gigabytes: 4,
         memory: &[0, 0, 0x3B40_0000, 0, 0x4000_0000, 0xBC00_0000],
         emmc2_bus: 0xC000_0000,
+        revision: 0xC0_3111,
     },
     Board {
         gigabytes: 8,
@@ -58,6 +69,7 @@ pub const BOARDS: [Board; 4] = [
             0x8000_0000,
         ],
         emmc2_bus: 0,
+        revision: 0xD0_3114,
     },
 ];
 

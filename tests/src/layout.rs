@@ -78,6 +78,26 @@ impl Layout {
     }
 }
 
+/// A card with the file `name`, every 512 bytes of it in another place.
+///
+/// # Panics
+/// The image cannot be written, or the file does not fit.
+pub fn in_pieces(name: &str, bytes: &[u8]) -> Card {
+    let card = Layout::Superfloppy.card(&[]);
+    let image = File::options().read(true).write(true).open(card.path());
+    let image = BufStream::new(image.expect("the card is there"));
+    let volume = FileSystem::new(image, FsOptions::new()).expect("a volume");
+    let mut file = volume.root_dir().create_file(name).expect("room");
+    let mut between = volume.root_dir().create_file("between").expect("room");
+    for piece in bytes.chunks(SECTOR as usize) {
+        file.write_all(piece).expect("room");
+        between.write_all(&[0; SECTOR as usize]).expect("room");
+    }
+    drop((file, between));
+    volume.unmount().expect("the card can be written");
+    card
+}
+
 fn write_at(mut image: &File, sector: u64, bytes: &[u8]) {
     let at = SeekFrom::Start(sector * SECTOR);
     image.seek(at).expect("the card can be sought");

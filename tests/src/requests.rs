@@ -4,6 +4,7 @@ use protocol::event::{Done, Error, Info, Loaded, Logits};
 use protocol::request::{self, Complete, Load, Positions, Reset, Sampling, Set};
 use protocol::scalar::Scalar;
 use protocol::{Event, Op, Setting};
+use serde::Serialize;
 use xtask::session::{Session, token_text};
 
 /// The events of a request, and how it ended.
@@ -53,8 +54,8 @@ pub fn reset(session: &mut Session) {
 ///
 /// # Panics
 /// The firmware refuses.
-pub fn set(session: &mut Session, setting: Setting, value: impl Into<Scalar>) {
-    let value = value.into();
+pub fn set(session: &mut Session, setting: Setting, value: impl Serialize) {
+    let value = Scalar::of(&value);
     let key = setting.key().to_owned();
     match event(session, Op::Set(Set { key, value })) {
         Event::Settings(changed) => assert_eq!(changed.key, setting.key()),

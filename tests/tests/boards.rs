@@ -2,8 +2,8 @@
 //! partition table, the firmware's device trees, and a card of which a sector cannot be read. The answer's bits are
 //! those of the host each time.
 
-use boot::device_tree::{Error, MemoryNodes, memory_nodes};
-use boot::ram;
+use boot::device_tree::{Error, memory_nodes};
+use boot::survey::Survey;
 use ops::GgmlType;
 use ops::crc32c::Crc32c;
 use pilm::synth::{self, Shape};
@@ -238,12 +238,6 @@ fn stale_data_with_a_clean_status_is_one_clear_line() {
     fs::remove_file(rules).unwrap();
 }
 
-/// What is used of a board's RAM when its tree, mailbox and revision agree.
-fn usable(nodes: &MemoryNodes) -> ram::Ranges {
-    let mailbox = ram::from_mailbox(0..0x3B40_0000, Some(nodes.total_bytes()));
-    ram::reconcile(Some(&nodes.ram), &mailbox, false)
-}
-
 #[test]
 fn the_trees_of_all_boards_say_what_there_is() {
     for board @ Board { gigabytes, .. } in BOARDS {
@@ -254,13 +248,20 @@ fn the_trees_of_all_boards_say_what_there_is() {
         match gigabytes {
             1 => {}
             2 => ranges.push(0x4000_0000..0x8000_0000),
+            3 => ranges.push(0x4000_0000..0xC000_0000),
             _ => ranges.push(0x4000_0000..0xFC00_0000),
         }
         if gigabytes == 8 {
             ranges.push(0x1_0000_0000..0x2_0000_0000);
         }
         assert!(nodes.ram.iter().eq(ranges.iter().cloned()), "{}", nodes.ram);
-        assert_eq!(usable(&nodes), nodes.ram, "{gigabytes} GB");
+        let survey = Survey::new(
+            Some(&nodes),
+            Some(0..0x3B40_0000),
+            Some(board.revision),
+            false,
+        );
+        assert_eq!(survey.ram, nodes.ram, "{gigabytes} GB");
         // the spin table, the tree itself, the copy of the EEPROM's settings
         let reserved = [
             0..0x1000,

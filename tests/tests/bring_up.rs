@@ -84,6 +84,19 @@ fn assert_has_the_log(text: &str) {
     }
 }
 
+#[test]
+fn a_word_that_does_nothing_is_said_once() {
+    let words = "board.barrier=ten board.lag board.sd=pio";
+    let text = start_of(&Machine::new(&kernel().image_path).append(words));
+    for line in [
+        "board.barrier=ten: must be a whole number of seconds",
+        "board.lag: unknown; there are board.log, ",
+    ] {
+        assert_eq!(text.matches(line).count(), 1, "no {line:?} in:\n{text}");
+    }
+    assert!(!text.contains("board.sd=pio:"), "{text}");
+}
+
 /// What the firmware prints when `option` makes it fail; a key then restarts it, which ends QEMU.
 fn end_of(option: &str) -> String {
     let mut pi = Machine::new(&kernel().image_path)

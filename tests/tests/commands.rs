@@ -192,7 +192,7 @@ fn the_command_line_sets_what_it_says() {
         pi.boot_text()
     );
     let settings = info(&mut pi).settings;
-    assert_eq!((settings.temperature, settings.cores), (0.5, Some(2)));
+    assert_eq!((settings.temperature, settings.cores), (Some(0.5), Some(2)));
 }
 
 #[test]

@@ -11,7 +11,8 @@ use std::time::Duration;
 use tests::boot::{assert_clean_log, boot};
 use tests::card::Card;
 use tests::host;
-use tests::requests::{load, load_op, prompt_checksums, refused, set};
+use tests::layout::in_pieces;
+use tests::requests::{info, load, load_op, prompt_checksums, refused, set};
 use xtask::card::CardFile;
 use xtask::session::PROMPT;
 
@@ -53,6 +54,29 @@ fn damage_that_stops_a_load_is_told_from_a_file_badly_made() {
         assert_eq!(error.code, code, "{error}");
         assert!(error.message.contains(reason), "{error}");
     }
+    assert_clean_log(&mut pi);
+}
+
+#[test]
+fn a_model_in_many_pieces_is_loaded_and_told_of() {
+    let model = synth::bytes(&shape(), GgmlType::Q8_0);
+    let mut pi = boot(&in_pieces("Pieces.gguf", &model));
+    let n = model.len().div_ceil(512);
+    let line = format!(
+        "Pieces.gguf lies on the card in {n} pieces, which slows its load down: copy it again"
+    );
+    assert_eq!(
+        pi.boot_text().matches(&line).count(),
+        1,
+        "{}",
+        pi.boot_text()
+    );
+    let loaded = info(&mut pi).model.expect("it is loaded");
+    assert_eq!(loaded.load_pieces, Some(n));
+    assert_eq!(
+        prompt_checksums(&mut pi, &IDS),
+        host::checksums(&model, &IDS, 2)
+    );
     assert_clean_log(&mut pi);
 }
 

@@ -4,6 +4,7 @@ use ops::GgmlType;
 use pilm::synth::Shape;
 use protocol::event::{Finish, Generated, Limits, Text, Tokens};
 use protocol::request::{Complete, Detokenize, Positions, Sampling, Tokenize};
+use protocol::scalar::Scalar;
 use protocol::{Event, Id, Op};
 use serde_json::Value;
 use std::time::Duration;
@@ -100,7 +101,7 @@ fn answer(
 ) -> (Vec<Event<'static>>, Generated) {
     reset(pi);
     let sampling = Sampling {
-        speculate: Some(speculate.into()),
+        speculate: Some(Scalar::Bool(speculate)),
         ..sampling.clone()
     };
     let op = Op::Complete(prompt.clone(), sampling, crc32c(Positions::Last));

@@ -11,6 +11,10 @@ pub trait Serial {
     fn read(&self) -> Option<u8>;
     /// Sends bytes; returns when they are on their way.
     fn write(&self, bytes: &[u8]);
+    /// Whether bytes that were sent still wait for their turn on the wire.
+    fn is_behind(&self) -> bool {
+        false
+    }
     /// Sleeps until a byte may have arrived; may return early.
     fn wait(&self);
     /// Whether a Ctrl-C arrived since the last call, even if there was no room for the byte.
@@ -38,9 +42,9 @@ pub trait Board: Machine {
     }
     /// The words that the kernel was started with.
     fn command_line(&self) -> &str;
-    /// The text of `pilm.txt`, if the card has one.
+    /// The text of `pilm.txt`, if the card has one that can be read.
     ///
     /// # Errors
-    /// It cannot be read, or is no text.
+    /// What is wrong with this file alone, and not with the card.
     fn options_file(&self) -> Result<Option<String>, Self::CardError>;
 }

@@ -31,15 +31,28 @@ impl Display for Summary<'_> {
         let model = self.0;
         write!(
             f,
-            "{}: {}, {:.1} M weights, {} ({}), context {} in {}",
+            "{}: {}, {:.1} M weights, {}{} ({}), context {} in {}",
             model.file,
             model.architecture,
             model.parameters as f64 / 1e6,
             model.format,
+            Source(model),
             Size(model.tensor_bytes),
             model.context_len,
             model.kv
         )
+    }
+}
+
+/// What the weights come from, if that had fewer bits.
+struct Source<'a>(&'a ModelFacts);
+
+impl Display for Source<'_> {
+    fn fmt(&self, f: &mut Formatter<'_>) -> fmt::Result {
+        match &self.0.requantized_from {
+            Some((source, _)) => write!(f, " re-encoded from {source}"),
+            None => Ok(()),
+        }
     }
 }
 
@@ -127,6 +140,13 @@ fn show_model(screen: Screen<'_>, model: &ModelFacts, info: &Info) {
     }
     let bytes = Size(model.bytes_per_token);
     say!(screen, "reads    {bytes} of tensors per token");
+    if let Some((source, source_bytes)) = &model.requantized_from {
+        let from = Size(*source_bytes);
+        say!(
+            screen,
+            "weights  re-encoded from {source}: no better than its, and {bytes} a token instead of {from}"
+        );
+    }
     say!(screen, "kernels  {}", info.settings.kernels);
     say!(screen, "load     {}", LoadLine(model));
     say!(screen, "trained  for {} tokens", model.trained_len);

@@ -9,7 +9,7 @@ use alloc::string::String;
 use core::fmt::Write;
 use protocol::event::{Done, Error, ErrorCode, Event, Finish, Models, Ppl, Progress};
 use protocol::facts::{BoardFacts, ModelFacts};
-use protocol::settings::Effect;
+use protocol::settings::{Asker, Effect};
 use protocol::{Id, Op, Setting, Settings};
 
 /// Who has asked something, and so who gets the answer.
@@ -34,6 +34,14 @@ impl Client {
             _ => Id::None,
         }
     }
+
+    /// Who wants an answer.
+    pub fn asker(&self) -> Asker {
+        match self {
+            Self::Start { .. } | Self::Person(_) => Asker::Person,
+            Self::Program(_) => Asker::Program,
+        }
+    }
 }
 
 /// Shows a person what happens.
@@ -43,6 +51,7 @@ pub struct Person<'b> {
     /// The settings that say how the answer is shown.
     stats: bool,
     speculates: bool,
+    is_sampled: bool,
     /// Whether a load has gone so far that the model before is gone.
     is_reloading: bool,
     /// Whether a row with progress is on show.
@@ -61,6 +70,7 @@ impl<'b> Person<'b> {
             board,
             stats: true,
             speculates: false,
+            is_sampled: false,
             is_reloading: false,
             has_progress: false,
             matrix: String::new(),
@@ -157,6 +167,7 @@ impl<'b> Person<'b> {
     pub fn begin(&mut self, op: &Op, settings: &Settings, model: Option<&ModelFacts>) {
         self.stats = settings.stats;
         self.speculates = settings.speculate > 0;
+        self.is_sampled = settings.temperature_for(Asker::Person) > 0.0;
         self.matrix.clear();
         self.ppl = None;
         // A program may have loaded a model meanwhile.
@@ -201,6 +212,7 @@ impl<'b> Person<'b> {
         let is_quiet = *client == Client::Start { quiet: true };
         match event {
             Event::Token(token) => self.screen.put_untrusted(&token.text),
+            Event::Chunk(chunk) => self.screen.put_untrusted(&chunk.tokens.text),
             Event::Text(text) => self.screen.put_untrusted(&text.text),
             Event::Info(info) => show_info(self.screen, info),
             Event::Log(log) if log.lines.is_empty() => {
@@ -316,8 +328,14 @@ impl<'b> Person<'b> {
                     generated,
                     finish,
                     speculates: self.speculates,
+                    is_sampled: self.is_sampled,
                 };
                 say!(self.screen, "{status}");
+            }
+            if finish == Finish::Repetition {
+                self.screen.line(
+                    "ended: the answer repeats itself; /set stop_repetition off lets it go on",
+                );
             }
             if *client == Client::Person("ask") && finish == Finish::ContextFull {
                 self.screen

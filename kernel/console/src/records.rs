@@ -135,6 +135,8 @@ pub struct Status<'r> {
     pub finish: Finish,
     /// Whether drafts were made.
     pub speculates: bool,
+    /// Whether the answer depends on the seed.
+    pub is_sampled: bool,
 }
 
 impl Display for Status<'_> {
@@ -144,6 +146,7 @@ impl Display for Status<'_> {
             Finish::Stop => "[",
             Finish::Length => "[cut at max_tokens | ",
             Finish::ContextFull => "[cut: the context is full | ",
+            Finish::Repetition => "[cut: it repeats itself | ",
             Finish::Abort => "[stopped | ",
         })?;
         let (prompt, answer) = (usage.prefilled(), usage.completion_tokens);
@@ -169,6 +172,9 @@ impl Display for Status<'_> {
                 f,
                 " | {per_pass:.2} tokens per pass, {accepted} of {drafted} draft tokens accepted"
             )?;
+        }
+        if self.is_sampled {
+            write!(f, " | seed {}", self.generated.seed)?;
         }
         write!(
             f,
@@ -215,6 +221,7 @@ mod tests {
             generated,
             finish,
             speculates,
+            is_sampled: false,
         }
         .to_string()
     }
@@ -226,6 +233,22 @@ mod tests {
             "[30 prompt + 9 answer tokens (1 kept) | prefill 75.0 tok/s, decode 30.0 tok/s | first token 0.45 s \
              | context 40/2048]"
         );
+    }
+
+    #[test]
+    fn the_seed_is_shown_where_it_decides() {
+        let status = Status {
+            generated: &GENERATED,
+            finish: Finish::Repetition,
+            speculates: false,
+            is_sampled: true,
+        };
+        let status = status.to_string();
+        assert!(
+            status.starts_with("[cut: it repeats itself | 30 prompt"),
+            "{status}"
+        );
+        assert!(status.ends_with(" | seed 1 | context 40/2048]"), "{status}");
     }
 
     #[test]

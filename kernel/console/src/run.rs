@@ -10,9 +10,11 @@ use crate::input_queue::{InputQueue, Next, PASTE_MARKS_ON};
 use crate::line_editor::Input;
 use crate::person::{Client, Person};
 use crate::screen::{Screen, say};
+use alloc::vec::Vec;
 use ops::arena::Line;
 use protocol::event::Event;
 use protocol::request::Models;
+use protocol::settings::Section;
 use protocol::{Op, Request, Setting, Settings};
 use session::{Session, SessionState, Step};
 
@@ -37,7 +39,7 @@ pub enum Exit {
 /// Runs the console. `ram` is what a model and its context may use.
 pub fn run<B: Board>(board: &B, ram: &mut [Line]) -> Exit {
     let screen = Screen::new(board.serial());
-    let settings = read_settings(board, screen);
+    let (settings, sections) = read_settings(board, screen);
     if let Some(baud) = settings.baud {
         say!(screen, "going on at {baud} baud");
         if !board.set_baud(baud) {
@@ -53,7 +55,7 @@ pub fn run<B: Board>(board: &B, ram: &mut [Line]) -> Exit {
         screen,
         input: InputQueue::new(board.serial(), PROMPT, settings.columns, !quiet),
         person: Person::new(screen, board.facts()),
-        answers: Answers::new(screen),
+        answers: Answers::new(board.serial()),
         client: Client::Start { quiet },
         is_busy: false,
         is_ready_due: settings.ready,
@@ -68,7 +70,7 @@ pub fn run<B: Board>(board: &B, ram: &mut [Line]) -> Exit {
         Some(name) => command::load(name),
         None => Op::Models(Models {}),
     };
-    let mut state = SessionState::new(settings);
+    let mut state = SessionState::new(settings, sections);
     let scratch = (SCRATCH_BYTES / Line::BYTES).min(ram.len() / 2);
     let (ram, scratch) = ram.split_at_mut(ram.len() - scratch);
     let mut first = Some(Request::unnamed(first));
@@ -92,16 +94,20 @@ pub fn run<B: Board>(board: &B, ram: &mut [Line]) -> Exit {
 }
 
 /// The settings of the kernel command line and of `pilm.txt`.
-fn read_settings<B: Board>(board: &B, screen: Screen<'_>) -> Settings {
+fn read_settings<B: Board>(board: &B, screen: Screen<'_>) -> (Settings, Vec<Section>) {
     let mut settings = Settings::default();
+    let mut sections = Vec::new();
     settings.apply_command_line(board.command_line(), &mut |error| {
         say!(screen, "kernel command line: {error}")
     });
-    // The list of models meets the same card and reports what is wrong with it.
-    if let Ok(Some(text)) = board.options_file() {
-        settings.apply_file(&text, &mut |error| say!(screen, "pilm.txt: {error}"));
+    match board.options_file() {
+        Ok(Some(text)) => {
+            sections = settings.apply_file(&text, &mut |error| say!(screen, "pilm.txt: {error}"));
+        }
+        Ok(None) => {}
+        Err(error) => say!(screen, "{error}"),
     }
-    settings
+    (settings, sections)
 }
 
 /// The console.

@@ -8,6 +8,7 @@
 //! * [`batch`], [`run_state`], [`kv_cache`], [`attention_shape`]: what a token passes through, and what stays of it
 //! * [`engine`]: a loaded model and the tokens in it; [`lookup`] drafts what may come next
 //! * [`sampler`], [`perplexity`]: logits to a token; logits to a measure
+//! * [`repetition`]: whether an answer repeats itself
 //!
 //! ```
 //! use llm::sampler::{Sampler, Settings};
@@ -37,6 +38,7 @@ pub mod model_file;
 pub mod models;
 mod one_line;
 pub mod perplexity;
+pub mod repetition;
 pub mod run_state;
 pub mod sampler;
 pub mod source;

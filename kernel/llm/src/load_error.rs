@@ -5,6 +5,7 @@ use alloc::string::String;
 use ops::arena::OutOfMemory;
 use ops::{GgmlType, Matrix};
 
+use crate::one_line::OneLine;
 use crate::{config, gguf, tokenizer};
 
 /// A model that cannot be loaded.
@@ -28,8 +29,9 @@ pub enum LoadError<E> {
     MissingTensor { tensor: String },
     /// A tensor that the architecture does not have: the model computes something else.
     #[error(
-        "tensor {tensor} has no place in this architecture; the model is a variant that is not \
-         supported"
+        "tensor {} has no place in this architecture; the model is a variant that is not \
+         supported",
+        OneLine(.tensor)
     )]
     UnknownTensor { tensor: String },
     /// Rows and columns that do not fit the configuration.

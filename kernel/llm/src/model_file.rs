@@ -33,6 +33,8 @@ pub struct ModelFacts {
     pub architecture: &'static str,
     /// Types of its matrices, the largest share first.
     pub format: String,
+    /// What they were re-encoded from, if that had fewer bits: the type, and the bytes that a token would read of it.
+    pub requantized_from: Option<(String, u64)>,
     /// Number of weights.
     pub parameters: u64,
     /// Bytes of all tensors.
@@ -99,6 +101,7 @@ impl ModelFacts {
             name: gguf.optional_str("general.name")?.map(String::from),
             architecture: config.architecture,
             format: type_mix(matrices.map(|tensor| (tensor.ggml_type, tensor.len_bytes))),
+            requantized_from: requantized_from(gguf)?,
             parameters: gguf.tensors().map(TensorInfo::n_elements).sum(),
             tensor_bytes: gguf.tensors().map(|tensor| tensor.len_bytes).sum(),
             bytes_per_token: gguf.bytes_per_token(),
@@ -107,6 +110,17 @@ impl ModelFacts {
             vocab_size: config.vocab_size,
         })
     }
+}
+
+/// What `pilm quantize` notes.
+fn requantized_from(gguf: &Gguf<'_>) -> Result<Option<(String, u64)>, gguf::Error> {
+    // Only a type's name is shown: a file must not steer the terminal.
+    let is_type = |name: &&str| {
+        name.len() <= 8 && name.bytes().all(|b| b == b'_' || b.is_ascii_alphanumeric())
+    };
+    let name = gguf.optional_str("pilm.requantized_from")?.filter(is_type);
+    let bytes = gguf.optional_u32("pilm.requantized_from_bytes")?;
+    Ok(name.map(String::from).zip(bytes.map(u64::from)))
 }
 
 /// The names of the matrices' types, the largest share first.

@@ -13,6 +13,11 @@ pub trait ModelSource {
     /// Length of the whole file.
     fn len_bytes(&self) -> u64;
 
+    /// In how many pieces it lies on its medium, where that is known: each costs a command of its own.
+    fn n_pieces(&self) -> Option<usize> {
+        None
+    }
+
     /// Fills `buf` with the bytes at `offset`.
     ///
     /// # Errors

@@ -116,11 +116,17 @@ pub struct ModelFacts {
     pub vocab_size: usize,
     /// Bytes read from the card.
     pub load_bytes: u64,
+    /// In how many pieces the file lies on the card, where that is known.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub load_pieces: Option<usize>,
     /// Time of the load.
     pub load_s: f64,
     /// What its parts took.
     #[serde(skip)]
     pub load: LoadTiming,
+    /// What its weights were re-encoded from, if that had fewer bits: the type, and the bytes that a token would read.
+    #[serde(skip)]
+    pub requantized_from: Option<(String, u64)>,
     /// The system prompt that the template has of its own.
     #[serde(skip)]
     pub default_system: Option<String>,

@@ -1,5 +1,6 @@
 //! A value that may be a number, a truth value or a string.
 
+use crate::json;
 use alloc::string::{String, ToString};
 use serde::{Deserialize, Serialize};
 use serde_json::Number;
@@ -19,6 +20,14 @@ pub enum Scalar {
 }
 
 impl Scalar {
+    /// What a value is in JSON; [`Scalar::Null`] for an array or an object.
+    pub fn of(value: &impl Serialize) -> Self {
+        let mut text = String::new();
+        let written = json::value(&mut text, value);
+        let read = written.ok().and_then(|()| serde_json::from_str(&text).ok());
+        read.unwrap_or(Self::Null)
+    }
+
     /// The word that a person would type for it.
     pub fn word(&self) -> String {
         match self {
@@ -28,51 +37,5 @@ impl Scalar {
             Self::Number(number) => number.to_string(),
             Self::Text(text) => text.clone(),
         }
-    }
-}
-
-impl<T: Into<Scalar>> From<Option<T>> for Scalar {
-    fn from(value: Option<T>) -> Self {
-        value.map_or(Self::Null, Into::into)
-    }
-}
-
-impl From<bool> for Scalar {
-    fn from(on: bool) -> Self {
-        Self::Bool(on)
-    }
-}
-
-impl From<u64> for Scalar {
-    fn from(number: u64) -> Self {
-        Self::Number(number.into())
-    }
-}
-
-impl From<u32> for Scalar {
-    fn from(number: u32) -> Self {
-        Self::Number(number.into())
-    }
-}
-
-impl From<usize> for Scalar {
-    fn from(number: usize) -> Self {
-        Self::Number(number.into())
-    }
-}
-
-impl From<f32> for Scalar {
-    /// The f64 with the same shortest decimal text.
-    fn from(number: f32) -> Self {
-        let number = number.to_string().parse().ok();
-        number
-            .and_then(Number::from_f64)
-            .map_or(Self::Null, Self::Number)
-    }
-}
-
-impl From<String> for Scalar {
-    fn from(text: String) -> Self {
-        Self::Text(text)
     }
 }

@@ -42,6 +42,29 @@ fn the_bytes_of_the_largest_logits_are_hexadecimal_digits() {
 }
 
 #[test]
+fn tokens_that_share_a_line_come_one_by_one() {
+    let event = samples::events()
+        .into_iter()
+        .find(|event| matches!(event, Event::Chunk(_)));
+    let Some(Event::Chunk(chunk)) = event else {
+        panic!("no chunk");
+    };
+    let written = line(&Id::None, &Event::Chunk(chunk.clone()));
+    assert!(
+        written.ends_with("\"tokens\":[[1,\"\u{20AC}\"],[2,\"\"],[3,\"a\"]],\"thinking\":true}"),
+        "{written}"
+    );
+    let read: Line<'_> = serde_json::from_str(&written).expect("JSON");
+    assert_eq!(read.event, Event::Chunk(chunk.clone()));
+    let tokens: Vec<(u32, String, bool)> = chunk
+        .iter()
+        .map(|token| (token.token, token.text.into_owned(), token.thinking))
+        .collect();
+    let text = |token, text: &str| (token, text.to_owned(), true);
+    assert_eq!(tokens, [text(1, "\u{20AC}"), text(2, ""), text(3, "a")]);
+}
+
+#[test]
 fn notices_for_people_have_no_line() {
     let mut out = String::new();
     let notice = Event::Notice("a".into());

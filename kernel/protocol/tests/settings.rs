@@ -1,6 +1,6 @@
 //! Settings: their words, their ranges, and where they come from.
 
-use protocol::settings::{KvType, SettingError};
+use protocol::settings::{Asker, KvType, Layers, SettingError};
 use protocol::{Setting, Settings};
 
 #[test]
@@ -136,4 +136,88 @@ fn a_file_written_on_windows() {
     assert_eq!(settings.kv, Some(KvType::F16));
     assert_eq!(settings.system.as_deref(), Some(""));
     assert_eq!(errors, [SettingError::NoEquals { line: 7 }]);
+}
+
+#[test]
+fn a_persons_answers_are_sampled_and_a_programs_greedy_until_somebody_sets_them() {
+    let both = |pairs: &[(&str, &str)]| {
+        let mut settings = Settings::default();
+        for (key, value) in pairs {
+            settings.set(key, value).expect(key);
+        }
+        [Asker::Person, Asker::Program].map(|asker| {
+            let temperature = settings.temperature_for(asker);
+            (temperature, settings.repeat_penalty_for(asker))
+        })
+    };
+    assert_eq!(both(&[]), [(0.7, 1.05), (0.0, 1.0)]);
+    assert_eq!(both(&[("temperature", "0")]), [(0.0, 1.0); 2]);
+    assert_eq!(both(&[("temperature", "0.4")]), [(0.4, 1.05), (0.4, 1.0)]);
+    assert_eq!(both(&[("repeat_penalty", "1")]), [(0.7, 1.0), (0.0, 1.0)]);
+    assert_eq!(both(&[("repeat_penalty", "1.3")]), [(0.7, 1.3), (0.0, 1.3)]);
+    let given_back = [("temperature", "0"), ("temperature", "default")];
+    assert_eq!(both(&given_back), both(&[]));
+}
+
+#[test]
+fn sections_hold_for_the_models_that_they_name() {
+    let mut settings = Settings::default();
+    let mut errors = Vec::new();
+    let text = "max_tokens = 100\ntop_k = 30\n[Qwen3]\ntemperature = 0.6\n\n# thinks\ntop_k = 20\nthink = on\n\
+                [qwen3-0.6B.q8]\ntop_k = 5\nsystem = \"be brief\"\n[Smol]\ntemperature = 0\n";
+    let sections = settings.apply_file(text, &mut |error| errors.push(error));
+    assert_eq!(errors, []);
+    assert_eq!((settings.top_k, settings.temperature), (30, None));
+    let mut layers = Layers::new(settings.clone(), sections);
+    assert_eq!(layers.for_model("Llama.gguf"), settings);
+    assert_eq!(layers.for_model("Qwen"), settings);
+    let small = layers.for_model("Qwen3-0.6B.Q4_0.gguf");
+    let expected = Settings {
+        temperature: Some(0.6),
+        top_k: 20,
+        think: true,
+        ..settings.clone()
+    };
+    assert_eq!(small, expected);
+    let both = layers.for_model("QWEN3-0.6B.Q8_0.gguf");
+    assert_eq!((both.top_k, both.temperature), (5, Some(0.6)));
+    assert_eq!(both.system.as_deref(), Some("be brief"));
+    assert_eq!(layers.for_model("smollm2.gguf").temperature, Some(0.0));
+    // what is set by hand holds for the next model too, in its last value
+    layers.note(Setting::Temperature, "1");
+    layers.note(Setting::Temperature, "0.9");
+    assert_eq!(layers.for_model("smollm2.gguf").temperature, Some(0.9));
+    layers.note(Setting::Temperature, "default");
+    assert_eq!(layers.for_model("smollm2.gguf").temperature, None);
+}
+
+#[test]
+fn what_no_section_can_have_is_named() {
+    let mut settings = Settings::default();
+    let mut errors = Vec::new();
+    let text = "[A]\nquiet = on\ncolumns = 90\nstats = off\nbaud = 9600\nheat = 1\ntop_k = -1\ncontext = 64\n\
+                [B\ntop_k = 7\n[]\ntop_k = 8\n";
+    let sections = settings.apply_file(text, &mut |error| errors.push(error));
+    assert_eq!(settings, Settings::default());
+    let not_of_model = |setting| SettingError::NotOfModel { setting };
+    let value = "-1".into();
+    let setting = Setting::TopK;
+    let expected = [
+        not_of_model(Setting::Quiet),
+        not_of_model(Setting::Columns),
+        not_of_model(Setting::Stats),
+        not_of_model(Setting::Baud),
+        SettingError::Unknown { key: "heat".into() },
+        SettingError::BadValue { setting, value },
+        SettingError::NoName { line: 9 },
+        SettingError::NoName { line: 11 },
+    ];
+    assert_eq!(errors, expected);
+    let layers = Layers::new(settings, sections);
+    let expected = Settings {
+        context: Some(64),
+        ..Settings::default()
+    };
+    assert_eq!(layers.for_model("a.gguf"), expected);
+    assert_eq!(layers.for_model("B.gguf"), Settings::default());
 }

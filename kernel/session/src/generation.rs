@@ -11,6 +11,7 @@ use alloc::vec::Vec;
 use lab::{Machine, Report};
 use llm::engine::EngineError;
 use llm::lookup::Lookup;
+use llm::repetition::Repetition;
 use llm::sampler::{self, Sampler};
 use llm::tokenizer::TokenId;
 use protocol::Settings;
@@ -44,6 +45,8 @@ pub(crate) struct Generation {
     sampler: Sampler,
     text: TokenText,
     lookup: Lookup,
+    /// What the answer is held against, if it must not repeat itself.
+    repetition: Option<Repetition>,
     /// The tokens of an answer that belongs to the console's conversation.
     answer: Vec<TokenId>,
     usage: Usage,
@@ -68,11 +71,11 @@ impl Generation {
         let mut sampler = Sampler::new(
             tokenizer.vocab_size(),
             sampler::Settings {
-                temperature: settings.temperature,
+                temperature: settings.temperature_for(plan.asker),
                 top_k: settings.top_k,
                 top_p: settings.top_p,
                 min_p: settings.min_p,
-                repeat_penalty: settings.repeat_penalty,
+                repeat_penalty: settings.repeat_penalty_for(plan.asker),
                 seed: plan.seed,
                 ..sampler::Settings::GREEDY
             },
@@ -98,6 +101,7 @@ impl Generation {
                 max_draft: settings.speculate,
                 ..Lookup::default()
             },
+            repetition: (settings.stop_repetition && !plan.ignore_eos).then(Repetition::default),
             answer: Vec::with_capacity(if plan.source == Source::Conversation {
                 context_len + 1
             } else {
@@ -246,6 +250,12 @@ impl Generation {
         }
         if self.usage.completion_tokens == self.max_tokens {
             return Some(Finish::Length);
+        }
+        let bytes = engine.tokenizer().decode_bytes(id);
+        if let Some(repetition) = &mut self.repetition
+            && repetition.push(id, bytes)
+        {
+            return Some(Finish::Repetition);
         }
         (engine.pos() == engine.context_len()).then_some(Finish::ContextFull)
     }

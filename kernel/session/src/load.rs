@@ -49,6 +49,11 @@ pub(crate) fn open<'m, M: Machine>(
 }
 
 impl<M: Machine> Opened<'_, M> {
+    /// The file's name.
+    pub fn name(&self) -> &str {
+        &self.name
+    }
+
     /// Loads it into `ram`; `meanwhile` is called after each chunk, with the progress from time to time.
     ///
     /// # Errors
@@ -99,6 +104,7 @@ impl<M: Machine> Opened<'_, M> {
         );
         let said = self.file.facts().clone();
         let load_bytes = self.file.source().len_bytes();
+        let load_pieces = self.file.source().n_pieces();
         let engine = match loaded {
             Ok(engine) => {
                 self.file.finish().map_err(card_failed)?;
@@ -124,6 +130,7 @@ impl<M: Machine> Opened<'_, M> {
             name: said.name,
             architecture: Cow::Borrowed(said.architecture),
             format: said.format,
+            requantized_from: said.requantized_from,
             parameters: said.parameters,
             tensor_bytes: said.tensor_bytes,
             bytes_per_token: said.bytes_per_token,
@@ -138,6 +145,7 @@ impl<M: Machine> Opened<'_, M> {
             can_think: chat.can_think(),
             default_system: chat.default_system().map(String::from),
             load_bytes,
+            load_pieces,
             load_s: total_s,
             load: LoadTiming {
                 emulated: machine.facts().emulated,

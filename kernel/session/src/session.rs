@@ -14,12 +14,14 @@ use alloc::boxed::Box;
 use alloc::collections::VecDeque;
 use alloc::format;
 use alloc::rc::Rc;
+use alloc::vec::Vec;
 use lab::experiment::NO_MODEL;
 use lab::kernels::kernel_set;
 use lab::{Experiment, Lab, Machine, Report, Subject};
 use ops::arena::Line;
 use protocol::event::{Done, Error, ErrorCode, Event, Loaded, Phase, Progress};
 use protocol::facts::{BoardFacts, ModelFacts};
+use protocol::settings::{Asker, Layers, Section};
 use protocol::{Id, Request, Settings};
 
 /// A load that is under way.
@@ -33,12 +35,16 @@ pub struct Loading<'l> {
     /// All settings.
     pub settings: &'l Settings,
 }
+/// More pieces of a file than this slow its load down: a command of the card takes half a millisecond.
+const MANY_PIECES: usize = 1000;
 
 /// What outlives a model.
 pub struct SessionState<'m, M: Machine> {
     /// All settings.
     pub settings: Settings,
-    waiting: VecDeque<Request>,
+    /// Where they come from.
+    layers: Layers,
+    waiting: VecDeque<(Asker, Request)>,
     events: EventQueue,
     /// Number of answers that were asked for without a seed.
     draws: u64,
@@ -48,8 +54,9 @@ pub struct SessionState<'m, M: Machine> {
 
 impl<M: Machine> SessionState<'_, M> {
     /// What there is at the start.
-    pub fn new(settings: Settings) -> Self {
+    pub fn new(settings: Settings, sections: Vec<Section>) -> Self {
         Self {
+            layers: Layers::new(settings.clone(), sections),
             settings,
             waiting: VecDeque::new(),
             events: EventQueue::new(),
@@ -159,7 +166,12 @@ impl<'s, 'm, M: Machine> Session<'s, 'm, M> {
 
     /// Takes a request; those before it are answered first.
     pub fn submit(&mut self, request: Request) {
-        self.state.waiting.push_back(request);
+        self.submit_for(Asker::Program, request);
+    }
+
+    /// Takes a request whose answer is for `asker`.
+    pub fn submit_for(&mut self, asker: Asker, request: Request) {
+        self.state.waiting.push_back((asker, request));
     }
 
     /// The next event, and the name of its request.
@@ -174,7 +186,7 @@ impl<'s, 'm, M: Machine> Session<'s, 'm, M> {
             let outcome = self.advance(task, &id, meanwhile);
             return self.conclude(id, outcome);
         }
-        let Some(Request { id, op }) = self.state.waiting.pop_front() else {
+        let Some((asker, Request { id, op })) = self.state.waiting.pop_front() else {
             return Step::Idle;
         };
         let id = Rc::new(id);
@@ -184,7 +196,7 @@ impl<'s, 'm, M: Machine> Session<'s, 'm, M> {
                 .engine
                 .set_kernels(kernel_set(self.state.settings.kernels));
         }
-        let outcome = self.begin(op);
+        let outcome = self.begin(op, asker);
         self.conclude(id, outcome)
     }
 
@@ -208,6 +220,7 @@ impl<'s, 'm, M: Machine> Session<'s, 'm, M> {
         let (done, task) = match task {
             Task::Load(opened) => {
                 let ram = self.ram.take().unwrap_or_default();
+                self.state.settings = self.state.layers.for_model(opened.name());
                 let settings = &self.state.settings;
                 let meanwhile = &mut |file: &str, progress| {
                     meanwhile(&Loading {
@@ -222,6 +235,12 @@ impl<'s, 'm, M: Machine> Session<'s, 'm, M> {
                     model: model.facts.clone(),
                     timing: model.facts.load,
                 })));
+                if let Some(n) = model.facts.load_pieces.filter(|&n| n > MANY_PIECES) {
+                    let file = &model.facts.file;
+                    self.state.events.event(Event::Notice(format!(
+                        "{file} lies on the card in {n} pieces, which slows its load down: copy it again"
+                    )));
+                }
                 let (used, wanted) = (model.facts.context_len, settings.context);
                 if let Some(wanted) = wanted.filter(|&wanted| wanted > used) {
                     self.state.events.event(Event::Notice(format!(

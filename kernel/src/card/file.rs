@@ -36,6 +36,10 @@ impl ModelSource for CardFile<'_> {
         self.file.len_bytes()
     }
 
+    fn n_pieces(&self) -> Option<usize> {
+        Some(self.file.source().file.n_pieces())
+    }
+
     fn read_at(&mut self, offset: u64, buf: &mut [u8]) -> Result<(), Error> {
         match self.expected {
             Some(_) => self.file.read_at(offset, buf),

@@ -98,6 +98,10 @@ impl console::Serial for Line {
         self.0.wait();
     }
 
+    fn is_behind(&self) -> bool {
+        self.0.is_behind()
+    }
+
     fn take_interrupt(&self) -> bool {
         let interrupted = self.0.is_interrupted();
         if interrupted {
@@ -227,8 +231,12 @@ impl console::Board for Machine {
     fn options_file(&self) -> Result<Option<String>, card::Error> {
         match self.slot.borrow_mut().read(OPTIONS_FILE, OPTIONS_BYTES) {
             Ok(bytes) => Ok(Some(String::from_utf8_lossy(&bytes).into_owned())),
-            Err(card::Error::Storage(storage::Error::NotFound { .. })) => Ok(None),
-            Err(error) => Err(error),
+            Err(
+                error @ (card::Error::TooLong { .. }
+                | card::Error::Storage(storage::Error::File { .. })),
+            ) => Err(error),
+            // The list of models meets the same card and reports what is wrong with it.
+            Err(_) => Ok(None),
         }
     }
 

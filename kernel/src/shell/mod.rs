@@ -5,7 +5,6 @@ mod machine;
 use core::fmt::Write;
 
 use crate::card::Slot;
-use crate::options::Options;
 use crate::panic;
 use crate::platform::Platform;
 use crate::serial::Serial;
@@ -20,7 +19,7 @@ pub fn run(platform: Platform) -> ! {
     let tree = platform.info.tree.nodes.as_ref().ok();
     let bus_base = tree.and_then(|tree| tree.emmc2_dma_base);
     card.set_ways(Modes::of_command_line(&platform.command_line), bus_base);
-    if Options::of_command_line(&platform.command_line).log {
+    if platform.logs {
         log_card(&mut card);
     }
     let machine = Machine::new(

@@ -3,7 +3,11 @@
 //! Pure. Whoever holds a [`BootSector`] may use its numbers without another thought: no division by
 //! zero, no overflow, no region beyond the volume's end. Field offsets: `fatgen103`, pages 9–13.
 
-use core::fmt;
+mod error;
+mod kinds;
+
+pub use error::Error;
+pub use kinds::{FatType, Other};
 
 use crate::device::{BLOCK_BYTES, Block, has_signature, u16_at, u32_at};
 
@@ -15,108 +19,6 @@ const FAT16_MIN_CLUSTERS: u64 = 4085;
 const FAT16_END_CLUSTERS: u64 = 65_525;
 /// 28-bit entries from here on are not cluster numbers.
 const FAT32_END_CLUSTERS: u64 = 0x0FFF_FFF5;
-
-/// Which of the two this reader knows.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum FatType {
-    /// 16-bit entries, root directory of fixed size.
-    Fat16,
-    /// 28-bit entries, root directory in clusters.
-    Fat32,
-}
-
-impl FatType {
-    /// Bytes of one entry of the table.
-    pub fn entry_bytes(self) -> u64 {
-        match self {
-            Self::Fat16 => 2,
-            Self::Fat32 => 4,
-        }
-    }
-}
-
-impl fmt::Display for FatType {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(match self {
-            Self::Fat16 => "FAT16",
-            Self::Fat32 => "FAT32",
-        })
-    }
-}
-
-/// A file system that is not FAT but easily taken for it.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Other {
-    /// What cards above 32 GB come with.
-    ExFat,
-    /// Windows' own.
-    Ntfs,
-}
-
-impl Other {
-    /// Recognises the OEM name of a boot sector.
-    pub fn recognise(sector: &Block) -> Option<Self> {
-        match &sector[3..11] {
-            b"EXFAT   " => Some(Self::ExFat),
-            b"NTFS    " => Some(Self::Ntfs),
-            _ => None,
-        }
-    }
-}
-
-impl fmt::Display for Other {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(match self {
-            Self::ExFat => "exFAT",
-            Self::Ntfs => "NTFS",
-        })
-    }
-}
-
-/// Why a sector is not the boot sector of a FAT volume that this reader knows.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
-pub enum Error {
-    /// No 55 AA at the end.
-    #[error("the FAT partition is not formatted")]
-    NoSignature,
-    /// Another file system.
-    #[error("the card is formatted as {0}")]
-    Other(Other),
-    /// Sectors of another size than the card's blocks.
-    #[error("the FAT volume has sectors of {bytes} bytes, not 512")]
-    SectorSize {
-        /// Bytes per sector.
-        bytes: u16,
-    },
-    /// FAT12: fewer than 4085 clusters.
-    #[error("the volume is FAT12 ({n_clusters} clusters)")]
-    Fat12 {
-        /// Clusters of the volume.
-        n_clusters: u32,
-    },
-    /// A version of FAT32 that came after 0.0.
-    #[error("the volume is FAT32 version {version:#x}")]
-    Version {
-        /// `BPB_FSVer`.
-        version: u16,
-    },
-    /// A field with a value that no formatter writes.
-    #[error("the FAT boot sector is damaged ({name} = {value})")]
-    Field {
-        /// Name of the field in `fatgen103`.
-        name: &'static str,
-        /// Its value.
-        value: u32,
-    },
-    /// The volume claims more blocks than its card has.
-    #[error("the FAT volume ends at block {end} but the card has {n_blocks}")]
-    BeyondCard {
-        /// First block after the volume.
-        end: u64,
-        /// Blocks on the card.
-        n_blocks: u64,
-    },
-}
 
 /// Where the root directory is.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

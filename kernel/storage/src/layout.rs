@@ -99,7 +99,15 @@ fn candidates<D: BlockDevice>(device: &mut D) -> Result<Vec<u64>, Error<D::Error
     }
     let table = read_block(device, 0)?;
     match mbr::parse(&table) {
-        Ok(candidates) => Ok(candidates.first_blocks().map(u64::from).collect()),
+        Ok(candidates) => {
+            let mut firsts: Vec<u64> = candidates.first_blocks().map(u64::from).collect();
+            if candidates.is_hybrid {
+                // The short table has room for some of the partitions only. What cannot be read of the long
+                // one leaves those.
+                firsts.extend(read_gpt(device).unwrap_or_default());
+            }
+            Ok(firsts)
+        }
         Err(error @ mbr::Error::Gpt) => {
             let firsts = read_gpt(device)?;
             if firsts.is_empty() {

@@ -1,11 +1,12 @@
 //! Card blocks to files: a read-only FAT16 and FAT32 reader for cards that strangers formatted.
 //!
 //! ```text
-//!   volume.rs      mount, list the root directory, open, read_at
+//!   volume.rs      mount, list the root directory, open; reads.rs reads an open file
 //!     │  layout.rs      where the card's FAT volumes are
 //!     │  mbr.rs         sector 0: partitions, or none, or something else by name     (pure)
 //!     │  gpt.rs         GUID partition tables                                        (pure)
 //!     │  boot_sector.rs a FAT volume's geometry, checked so that later sums hold     (pure)
+//!     │                 error.rs why not, kinds.rs which file system
 //!     │  fs_info.rs     free space, where it can be believed                         (pure)
 //!     │  directory.rs   32-byte entries to names and first clusters                  (pure)
 //!     │  chain.rs       cluster chain to runs of blocks, once per file
@@ -54,6 +55,7 @@ pub mod chain;
 pub mod device;
 pub mod directory;
 pub mod error;
+pub mod file;
 pub mod fs_info;
 pub mod gpt;
 pub mod layout;
@@ -63,5 +65,6 @@ mod window;
 
 pub use device::{BLOCK_BYTES, BlockDevice};
 pub use error::Error;
+pub use file::File;
 pub use layout::Layout;
-pub use volume::{Entry, File, Volume};
+pub use volume::{Entry, Volume};

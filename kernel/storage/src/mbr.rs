@@ -16,6 +16,8 @@ const ENTRY_BYTES: usize = 16;
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Candidates {
     first_blocks: [Option<u32>; 5],
+    /// Whether there is a protective entry too: a GUID partition table may name more.
+    pub is_hybrid: bool,
 }
 
 impl Candidates {
@@ -106,13 +108,14 @@ fn parse_table(sector: &Block) -> Result<Candidates, Error> {
             return Err(Error::NoTable);
         }
         types[i] = partition_type;
+        candidates.is_hybrid |= partition_type == PROTECTIVE;
         if is_fat(partition_type) && first_block != 0 {
             candidates.first_blocks[i] = Some(first_block);
         }
     }
     if candidates.first_blocks().next().is_some() {
         Ok(candidates)
-    } else if types.contains(&0xEE) {
+    } else if candidates.is_hybrid {
         Err(Error::Gpt)
     } else if types == [0; 4] {
         Err(Error::NoPartition)
@@ -133,6 +136,8 @@ pub fn exfat_or_ntfs(sector: &Block) -> Option<u32> {
 
 /// What boot managers add to the type of a partition that they hide.
 const HIDDEN: u8 = 0x10;
+/// Stands for a GUID partition table.
+const PROTECTIVE: u8 = 0xEE;
 /// The EFI system partition is FAT.
 const EFI_SYSTEM: u8 = 0xEF;
 

@@ -115,7 +115,7 @@ const HEADER: std::ops::Range<usize> = 512..1024;
 type Table = fn(&mut Vec<u8>);
 
 /// What the board boots from, and what is left of it after an accident.
-const TABLES: [(&str, Table); 15] = [
+const TABLES: [(&str, Table); 16] = [
     ("MBR", |bytes| mbr(bytes, &[(0x0C, FIRST), (0x0C, SECOND)])),
     ("EFI and hidden types", |bytes| {
         mbr(bytes, &[(0xEF, FIRST), (0x1C, SECOND)]);
@@ -137,6 +137,10 @@ const TABLES: [(&str, Table); 15] = [
     ("hybrid: GPT, and a table of the same partitions", |bytes| {
         gpt_table(bytes, N_BLOCKS, &PARTITIONS);
         mbr(bytes, &[(0xEE, 1), (0x0C, FIRST), (0x0C, SECOND)]);
+    }),
+    ("hybrid that names one partition of two", |bytes| {
+        gpt_table(bytes, N_BLOCKS, &PARTITIONS);
+        mbr(bytes, &[(0x0C, FIRST), (0xEE, 1)]);
     }),
     ("hybrid of which one partition begins at 0", |bytes| {
         mbr(
@@ -218,6 +222,62 @@ fn a_superfloppy_is_one_volume() {
     let mut volume = Volume::mount(card).unwrap();
     assert_eq!(volume.n_volumes(), 1);
     assert_eq!(names(&volume.list_models().unwrap()), ["a.gguf"]);
+}
+
+/// What stands in the table's place of a boot sector need not be one: only a partition with a parameter
+/// block of its own counts.
+#[test]
+fn a_table_that_leads_nowhere_leaves_the_volume_that_the_card_is() {
+    let superfloppy = Format {
+        first_block: 0,
+        ..FAT32
+    };
+    let card = ram_card(40 * MIB, superfloppy, |fs| write(fs, "a.gguf", b"x"));
+    let mut bytes = card.medium.into_inner();
+    mbr(&mut bytes, &[(0x0C, 50 * FIRST), (0x0C, FIRST), (0xEE, 1)]);
+    let mut volume = Volume::mount(Card::new(Cursor::new(bytes))).unwrap();
+    assert_eq!(volume.n_volumes(), 1);
+    assert_eq!(names(&volume.list_models().unwrap()), ["a.gguf"]);
+}
+
+/// As on a system's card: a boot volume without models, and one that was made for them.
+#[test]
+fn a_model_in_the_second_volume_is_found() {
+    let boot = Format {
+        first_block: 0,
+        cluster_bytes: 2048,
+        fat_type: fatfs::FatType::Fat16,
+    };
+    let data = Format {
+        first_block: 0,
+        ..FAT32
+    };
+    let model = pattern(3, MIB + 7);
+    let mut bytes = vec![0; MIB];
+    let card = ram_card(40 * MIB, boot, |fs| write(fs, "cmdline.txt", b"quiet"));
+    bytes.extend(card.medium.into_inner());
+    let card = ram_card(40 * MIB, data, |fs| {
+        write(fs, "model.gguf", &model);
+        write(fs, "model.gguf.crc32c", b"01234567");
+    });
+    bytes.extend(card.medium.into_inner());
+    bytes.resize(CARD_BYTES, 0);
+    let tables: [Table; 2] = [
+        |bytes| mbr(bytes, &[(0x0E, FIRST), (0x0C, SECOND)]),
+        |bytes| gpt_table(bytes, N_BLOCKS, &PARTITIONS),
+    ];
+    for table in tables {
+        let mut bytes = bytes.clone();
+        table(&mut bytes);
+        let mut volume = Volume::mount(Card::new(Cursor::new(bytes))).unwrap();
+        assert_eq!(names(&volume.list_models().unwrap()), ["model.gguf"]);
+        let file = volume.open("model.gguf").unwrap();
+        assert!(read_all(&mut volume, &file) == model);
+        let file = volume.open("model.gguf.crc32c").unwrap();
+        assert_eq!(read_all(&mut volume, &file), b"01234567");
+        let file = volume.open("cmdline.txt").unwrap();
+        assert_eq!(read_all(&mut volume, &file), b"quiet");
+    }
 }
 
 /// A header that is whole is believed without its copy, which may lie where the card has a bad block.

@@ -5,11 +5,14 @@ use std::path::PathBuf;
 
 fn main() -> std::io::Result<()> {
     let folder = PathBuf::from(std::env::args().nth(1).expect("name a folder"));
-    for target in ["card", "gguf", "tokenizer", "template"] {
+    for target in ["gguf", "tokenizer", "template"] {
         fs::create_dir_all(folder.join(target))?;
     }
-    for (name, content) in fuzz::card_seeds::seeds() {
-        fs::write(folder.join("card").join(name), content)?;
+    for (target, seeds) in fuzz::seeds::named() {
+        fs::create_dir_all(folder.join(target))?;
+        for (name, content) in seeds {
+            fs::write(folder.join(target).join(name), content)?;
+        }
     }
     for (name, content) in fuzz::seeds::gguf() {
         fs::write(folder.join("gguf").join(name), content)?;

@@ -2,6 +2,20 @@
 
 use crate::support::{self, Builder};
 
+/// Names and contents of a target's seeds.
+pub type Seeds = Vec<(&'static str, Vec<u8>)>;
+
+/// The targets whose seeds are committed under names of their own.
+pub fn named() -> [(&'static str, Seeds); 5] {
+    [
+        ("answers", crate::answers::seeds()),
+        ("card", crate::card_seeds::seeds()),
+        ("editor", crate::editor::seeds()),
+        ("request", crate::request::seeds()),
+        ("tree", crate::tree::seeds()),
+    ]
+}
+
 /// Name and content of each seed of the target `gguf`.
 pub fn gguf() -> Vec<(&'static str, Vec<u8>)> {
     let key = |suffix: &str| format!("llama.{suffix}");

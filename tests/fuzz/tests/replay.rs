@@ -23,11 +23,34 @@ fn card() {
 }
 
 #[test]
-fn seeds_of_card_are_as_committed() {
-    let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("corpus/card");
-    for (name, content) in fuzz::card_seeds::seeds() {
-        assert!(fs::read(folder.join(name)).unwrap() == content, "{name}");
+fn seeds_are_as_committed() {
+    let corpus = Path::new(env!("CARGO_MANIFEST_DIR")).join("corpus");
+    for (target, seeds) in fuzz::seeds::named() {
+        for (name, content) in seeds {
+            let committed = fs::read(corpus.join(target).join(name)).unwrap();
+            assert!(committed == content, "{target}/{name}");
+        }
     }
+}
+
+#[test]
+fn answers() {
+    replay("answers", fuzz::answers::check);
+}
+
+#[test]
+fn editor() {
+    replay("editor", fuzz::editor::check);
+}
+
+#[test]
+fn request() {
+    replay("request", fuzz::request::check);
+}
+
+#[test]
+fn tree() {
+    replay("tree", fuzz::tree::check);
 }
 
 #[test]

@@ -1,6 +1,7 @@
 //! The library behind the `pilm` program.
 //!
 //! * [`session`], [`threads`]: the firmware's engine with a model in the host's memory, and its cores
+//! * [`board`]: the firmware's console without hardware
 //! * [`file_source`], [`editable`]: models from files; small ones in memory that can be changed
 //! * [`gguf_writer`]: GGUF files, written in one pass
 //! * [`quantize`], [`dequantize`]: f32 to weight types and back
@@ -28,6 +29,7 @@
 #![forbid(unsafe_code)]
 
 pub mod architecture;
+pub mod board;
 pub mod convert;
 pub mod decoder;
 pub mod dequantize;

@@ -24,9 +24,11 @@ enum Command {
     Generate(commands::generate::Args),
     Inspect(commands::inspect::Args),
     Logits(commands::logits::Args),
+    Ports(commands::ports::Args),
     Ppl(commands::ppl::Args),
     Quantize(commands::quantize::Args),
     Synth(commands::synth::Args),
+    Talk(commands::talk::Args),
     Tokenize(commands::tokenize::Args),
 }
 
@@ -39,9 +41,11 @@ fn main() -> ExitCode {
         Command::Generate(args) => commands::generate::run(&args),
         Command::Inspect(args) => commands::inspect::run(&args),
         Command::Logits(args) => commands::logits::run(&args),
+        Command::Ports(args) => commands::ports::run(&args),
         Command::Ppl(args) => commands::ppl::run(&args),
         Command::Quantize(args) => commands::quantize::run(&args),
         Command::Synth(args) => commands::synth::run(&args),
+        Command::Talk(args) => commands::talk::run(&args),
         Command::Tokenize(args) => commands::tokenize::run(&args),
     };
     stdout::exit_code("pilm", result)

@@ -67,6 +67,7 @@ pub fn requantize<W: Write, E: std::error::Error + Send + Sync + 'static>(
     let gguf = Gguf::read(source).map_err(|e| Error::Source(e.into()))?;
     let mut header = copy_metadata(&gguf);
     header.set_file_type(target.ggml_type);
+    note_source(&gguf, target.ggml_type, &mut header);
     let infos = gguf.tensors();
     let tensors: Vec<_> = infos
         .map(|info| target.tensor(&info.name, &info.dims, info))
@@ -83,6 +84,28 @@ pub fn requantize<W: Write, E: std::error::Error + Send + Sync + 'static>(
         }
         encode(&info.name, &values_of(info, &bytes)?, tensor.ggml_type)
     })
+}
+
+/// Notes that the weights come from fewer bits, which more bits make no better: `pilm.requantized_from` is the type of
+/// most of the source's bytes, `pilm.requantized_from_bytes` what a token reads of them. An earlier note stays.
+fn note_source(gguf: &Gguf<'_>, target: GgmlType, header: &mut Header) {
+    let matrices: Vec<&TensorInfo> = gguf.tensors().filter(|tensor| tensor.rows() > 1).collect();
+    let bytes_of = |ggml_type: GgmlType| -> u64 {
+        let of_type = matrices
+            .iter()
+            .filter(|tensor| tensor.ggml_type == ggml_type);
+        of_type.map(|tensor| tensor.len_bytes).sum()
+    };
+    let types = matrices.iter().map(|tensor| tensor.ggml_type);
+    let source = types.max_by_key(|&ggml_type| bytes_of(ggml_type));
+    let bits = |t: GgmlType| 8.0 * t.block_bytes() as f64 / t.block_len() as f64;
+    let is_noted = gguf.iter().any(|(key, _)| key == "pilm.requantized_from");
+    if let Some(source) = source.filter(|&source| bits(source) < bits(target) && !is_noted)
+        && let Ok(bytes) = u32::try_from(gguf.bytes_per_token())
+    {
+        header.set("pilm.requantized_from", Value::str(source.name()));
+        header.set("pilm.requantized_from_bytes", Value::u32(bytes));
+    }
 }
 
 /// Whole rows of `tensor` as f32.
@@ -172,6 +195,41 @@ mod tests {
         let f32_file = bytes(&shape, GgmlType::F32);
         for ggml_type in [GgmlType::F32, GgmlType::F16, GgmlType::Q8_0] {
             assert_eq!(made(&f32_file, ggml_type, false), bytes(&shape, ggml_type));
+        }
+    }
+
+    #[test]
+    fn weights_that_come_from_fewer_bits_say_so() {
+        let shape = Shape::qwen2();
+        let source_of = |file: &[u8]| {
+            let gguf = Gguf::parse(file, file.len() as u64).unwrap();
+            let name = gguf.optional_str("pilm.requantized_from").unwrap();
+            let bytes = gguf.optional_u32("pilm.requantized_from_bytes").unwrap();
+            assert_eq!(name.is_some(), bytes.is_some());
+            Some((name?.to_owned(), u64::from(bytes?)))
+        };
+        let [f16, q8_0, q4_1] =
+            [GgmlType::F16, GgmlType::Q8_0, GgmlType::Q4_1].map(|t| bytes(&shape, t));
+        let of = |file: &[u8]| {
+            Gguf::parse(file, file.len() as u64)
+                .unwrap()
+                .bytes_per_token()
+        };
+        let expected = |name: &str, file: &[u8]| Some((name.to_owned(), of(file)));
+        assert_eq!(
+            source_of(&made(&q4_1, GgmlType::Q8_0, false)),
+            expected("Q4_1", &q4_1)
+        );
+        assert_eq!(
+            source_of(&made(&q8_0, GgmlType::F16, false)),
+            expected("Q8_0", &q8_0)
+        );
+        for (file, target) in [
+            (&f16, GgmlType::Q8_0),
+            (&q8_0, GgmlType::Q4_1),
+            (&q8_0, GgmlType::Q8_0),
+        ] {
+            assert_eq!(source_of(&made(file, target, false)), None);
         }
     }
 

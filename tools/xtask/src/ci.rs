@@ -25,7 +25,7 @@ const BOARD_PACKAGES: [&str; 12] = [
     "storage",
 ];
 /// The others.
-const HOST_PACKAGES: [&str; 5] = ["pilm", "qemu", "stdout", "tests", "xtask"];
+const HOST_PACKAGES: [&str; 6] = ["link", "pilm", "qemu", "stdout", "tests", "xtask"];
 
 /// A question to the default model, and the answer that 8-bit weights give at temperature 0.
 const QUESTION: &str = "What is gravity?";
@@ -36,7 +36,7 @@ const ANSWER: &str = "Gravity is a fundamental concept in physics that describes
 type Part = (&'static str, fn(Voice) -> Result<()>);
 
 /// What `ci` runs, in this order; `test` is README's command.
-const PARTS: [Part; 10] = [
+const PARTS: [Part; 11] = [
     ("setup", |_| setup::setup()),
     ("format", format),
     ("lint", lint),
@@ -47,6 +47,7 @@ const PARTS: [Part; 10] = [
         reproduce::check(voice, &firmware::build(voice)?)
     }),
     ("test", |_| test::test()),
+    ("faults", test::faults),
     ("models", test::models),
     ("ask", ask_the_real_model),
 ];
@@ -103,6 +104,10 @@ fn lint(voice: Voice) -> Result<()> {
         "Lints, host",
         cargo().args(["clippy", "--workspace", "--all-targets", "--", "-Dwarnings"]),
     )?;
+    // not among all targets: it is no part of `cargo test`
+    let mut faults = cargo();
+    faults.args(["clippy", "--package", "tests", "--test", "faults"]);
+    voice.run("Lints, faults", faults.args(["--", "-Dwarnings"]))?;
     voice.run(
         "Lints, board",
         board(cargo().arg("clippy")).args(["--", "-Dwarnings"]),

@@ -45,7 +45,11 @@ pub fn image(options: &Options) -> Result<()> {
     let voice = Voice::new(false);
     check_first(&options.models, options.sd_size)?;
     let board = match (&options.board_files, options.no_board_files) {
-        (Some(dir), _) => board_files::in_folder(dir)?,
+        (Some(dir), _) => {
+            let files = board_files::in_folder(dir)?;
+            board_files::warn_of_age(voice, dir)?;
+            files
+        }
         (None, true) => Vec::new(),
         (None, false) => board_files::ensure(voice)?,
     };

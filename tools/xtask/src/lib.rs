@@ -15,9 +15,11 @@
 //! Talking to the firmware:
 //! * [`run`], [`terminal`]: boot in QEMU, ask; the person's terminal
 //! * [`session`]: a conversation in JSON lines
+//! * [`first_questions`]: what people ask first, and whether the answers repeat themselves
 //! * [`voice`]: xtask's own words, on stderr
 //!
 //! Checks and figures:
+//! * [`python`]: the tests of the client in Python, against QEMU
 //! * [`ci`], [`test`](mod@test): everything that must hold; all tests
 //! * [`audit`]: the kernel's parts and instructions, its `unsafe`, circles between files
 //! * [`parity`]: comparison with transformers
@@ -34,11 +36,13 @@ pub mod digest;
 pub mod dist;
 pub mod figures;
 pub mod firmware;
+pub mod first_questions;
 pub mod image;
 pub mod marked;
 pub mod mca;
 pub mod pages;
 pub mod parity;
+pub mod python;
 pub mod raw_image;
 pub mod release_manifest;
 pub mod reproduce;

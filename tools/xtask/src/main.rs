@@ -6,7 +6,8 @@ use anyhow::Result;
 use clap::{Parser, Subcommand};
 use std::process::ExitCode;
 use xtask::{
-    audit, ci, count, dist, image, mca, pages, parity, release_manifest, run, setup, test,
+    audit, ci, count, dist, first_questions, image, mca, pages, parity, python, release_manifest,
+    run, setup, test,
 };
 
 /// Builds, boots and checks PiLM.
@@ -24,11 +25,13 @@ enum Command {
     /// Write an SD-card image: firmware, settings, models.
     Image(image::Options),
     /// Write the files for a Raspberry Pi OS card: pilm8.img, pilm-config.txt, pilm.txt, checksums.
-    Dist,
+    Dist(dist::Options),
     /// Print the manifest of a released image, as Raspberry Pi Imager reads it.
     Manifest(release_manifest::Options),
     /// Boot the firmware in QEMU and ask it something.
     Run(run::Options),
+    /// Ask the default model what people ask first, as it is set for a person; no answer may repeat itself.
+    FirstQuestions(first_questions::Options),
     /// Run all tests: on the host, and in QEMU.
     Test,
     /// Count the instructions of a prompt token and of a decoded token, in QEMU.
@@ -42,6 +45,8 @@ enum Command {
     Audit,
     /// Compare the engine with transformers; write docs/figures/parity.json and docs/parity.md.
     Parity(parity::Options),
+    /// Test the client in tools/python against QEMU, in a virtual environment with pyserial.
+    Python,
     /// Run everything that must hold for a change to land.
     Ci(ci::Options),
 }
@@ -54,15 +59,17 @@ fn dispatch(command: Command) -> Result<()> {
     match command {
         Command::Setup => setup::setup(),
         Command::Image(options) => image::image(&options),
-        Command::Dist => dist::dist(),
+        Command::Dist(options) => dist::dist(&options),
         Command::Manifest(options) => release_manifest::manifest(&options),
         Command::Run(options) => run::run(&options),
+        Command::FirstQuestions(options) => first_questions::ask(&options),
         Command::Test => test::test(),
         Command::Count(options) => rendered(options.write, count::count(&options)),
         Command::Mca(options) => rendered(options.write, mca::mca(&options)),
         Command::Figures => pages::render(),
         Command::Audit => audit::audit(),
         Command::Parity(options) => rendered(true, parity::parity(&options)),
+        Command::Python => python::test(),
         Command::Ci(options) => ci::ci(&options),
     }
 }

@@ -4,7 +4,7 @@
 //! pinned packages (or taken from a folder that has them), the engine is compared with them, and
 //! `docs/figures/parity.json` keeps what came out; `docs/parity.md` is rendered from it.
 
-mod environment;
+pub(crate) mod environment;
 mod perplexity;
 
 use crate::figures;

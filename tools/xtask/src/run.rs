@@ -3,16 +3,17 @@
 use crate::card::CardFile;
 use crate::session::{PROMPT, Session, token_text};
 use crate::setup::{emulator, model};
-use crate::terminal::Watch;
 use crate::voice::Voice;
 use crate::workspace::output_dir;
 use crate::{firmware, image, terminal};
 use anstream::adapter::strip_str;
 use anyhow::{Context, Result, anyhow, bail, ensure};
+use link::terminal::Watch;
 use llm::sampler;
 use protocol::Op;
 use protocol::request::{Complete, Logits, Sampling};
 use qemu::{Machine, Qemu};
+use std::io::{self, BufRead, IsTerminal};
 use std::path::PathBuf;
 use std::time::{Duration, Instant};
 use tempfile::Builder;
@@ -27,7 +28,8 @@ const PATIENCE: Duration = Duration::from_secs(600);
 /// What to boot and what to ask.
 #[derive(clap::Args, Debug)]
 pub struct Options {
-    /// Ask this, print the answer, and end. Without it: one demo question, then the console is yours.
+    /// Ask this, print the answer, and end. Without it: one demo question, then the console is yours; where standard
+    /// input is no terminal, its lines are typed instead, text or JSON, and its end is the end.
     #[arg(long, value_name = "TEXT")]
     prompt: Option<String>,
     /// Give PROMPT to the model as it is, without the chat template.
@@ -45,6 +47,9 @@ pub struct Options {
     /// Print the answer's text and nothing else.
     #[arg(long, requires = "prompt")]
     quiet: bool,
+    /// Print the path of a pseudo-terminal that has the UART, for any terminal or program to open; Ctrl-C ends.
+    #[arg(long, conflicts_with_all = ["prompt", "quiet"])]
+    pty: bool,
     /// Model to put on the card instead of the default one (GGUF).
     #[arg(long, value_name = "FILE")]
     model: Option<PathBuf>,
@@ -85,6 +90,7 @@ pub fn run(options: &Options) -> Result<()> {
         ..Complete::default()
     };
     match options.prompt {
+        _ if options.pty => on_pty(voice, pi),
         Some(_) => answer(voice, pi, prompt),
         None => demo(voice, pi),
     }
@@ -113,6 +119,11 @@ impl Options {
         set("cores", self.cores.map(|n| n.to_string()));
         set("temperature", self.temperature.map(|t| t.to_string()));
         set("seed", self.seed.map(|s| s.to_string()));
+        if self.pty {
+            // whoever opens it has Ctrl-C and columns of its own
+            set("max_tokens", self.max_tokens.map(|n| n.to_string()));
+            return machine;
+        }
         let interactive = self.prompt.is_none() && terminal::is_interactive();
         // where nobody can press Ctrl-C, an answer has an end
         let max_tokens = self.max_tokens.or((!interactive).then_some(DEMO_TOKENS));
@@ -176,6 +187,9 @@ fn demo(voice: Voice, mut pi: Qemu) -> Result<()> {
         return Ok(());
     }
     show_until_prompt(&mut pi)?;
+    if !io::stdin().is_terminal() && type_lines(&mut pi, io::stdin().lock())? > 0 {
+        return Ok(stdout::line!()?);
+    }
     pi.send_line(DEMO_QUESTION)?;
     let answer = show_until_prompt(&mut pi)?;
     stdout::line!()?;
@@ -184,6 +198,42 @@ fn demo(voice: Voice, mut pi: Qemu) -> Result<()> {
         "there was no answer: the reason is above"
     );
     Ok(())
+}
+
+/// Types each of `lines` and shows what comes back; how many there were.
+///
+/// # Errors
+/// A line is no text, or the firmware does not come back to its prompt.
+pub fn type_lines(pi: &mut Qemu, lines: impl BufRead) -> Result<usize> {
+    let mut n_lines = 0;
+    for line in lines.lines() {
+        pi.send_line(&line.context("standard input is text")?)?;
+        n_lines += 1;
+        match show_until_prompt(pi).map_err(|error| error.downcast()) {
+            Ok(_) => {}
+            // a line has restarted the board: nothing is wrong with that here
+            Err(Ok(qemu::Error::Ended { .. })) => break,
+            Err(Ok(error)) => return Err(error.into()),
+            Err(Err(error)) => return Err(error),
+        }
+    }
+    Ok(n_lines)
+}
+
+/// Joins the UART and a pseudo-terminal until QEMU ends.
+#[cfg(unix)]
+fn on_pty(voice: Voice, mut pi: Qemu) -> Result<()> {
+    let mut pty = link::pty::Pty::open().context("a pseudo-terminal")?;
+    stdout::line!("{}", pty.path().display())?;
+    voice.say("[Open it with a terminal program, or with `pilm talk --port`. Ctrl-C ends.]");
+    loop {
+        link::pty::carry(&mut pi, &mut pty, Duration::from_millis(5))?;
+    }
+}
+
+#[cfg(not(unix))]
+fn on_pty(_: Voice, _: Qemu) -> Result<()> {
+    bail!("this system has no pseudo-terminals")
 }
 
 /// Shows what the firmware says up to its next prompt, and returns it.

@@ -1,13 +1,13 @@
 //! A conversation with the firmware in JSON lines, over QEMU's UART.
 
-use anyhow::{Context, Result};
+use anyhow::{Context, Error, Result, anyhow};
+use link::{Link, Options, Step};
 use protocol::event::{Done, Line};
-use protocol::{Event, Id, Op, Request};
+use protocol::{Event, Op};
 use qemu::{Machine, Qemu};
 use std::time::Duration;
 
-/// What the firmware says when it waits for a line.
-pub const PROMPT: &str = "\n> ";
+pub use link::terminal::PROMPT;
 
 /// From reset to the prompt, with the default model to load, on a slow host.
 const BOOT: Duration = Duration::from_secs(300);
@@ -17,8 +17,7 @@ const EVENT: Duration = Duration::from_secs(3600);
 /// A booted firmware that takes requests.
 #[derive(Debug)]
 pub struct Session {
-    qemu: Qemu,
-    next_id: i64,
+    link: Link<Qemu>,
     boot_text: String,
 }
 
@@ -39,11 +38,14 @@ impl Session {
         let boot_text = qemu
             .expect(PROMPT, BOOT)
             .context("the firmware has not reached its prompt")?;
-        Ok(Session {
-            qemu,
-            next_id: 1,
-            boot_text,
-        })
+        // pipes lose nothing, and counted instructions are those of plain lines
+        let options = Options {
+            crc: false,
+            patience: EVENT,
+            ..Options::default()
+        };
+        let link = Link::new(qemu, options);
+        Ok(Session { link, boot_text })
     }
 
     /// What the firmware said up to its first prompt.
@@ -53,9 +55,8 @@ impl Session {
 
     /// The machine underneath.
     pub fn qemu(&mut self) -> &mut Qemu {
-        &mut self.qemu
+        self.link.transport()
     }
-
     /// Sends a request and gives the events of its answer to `on_event`; how it ended.
     ///
     /// # Errors
@@ -65,17 +66,28 @@ impl Session {
         op: Op,
         on_event: &mut dyn FnMut(Event<'static>) -> Result<()>,
     ) -> Result<Done> {
-        let id = Id::Number(self.next_id);
-        self.next_id += 1;
-        let request = Request { id, op };
-        self.qemu.send_line(&serde_json::to_string(&request)?)?;
+        match self.answer(op, on_event) {
+            // why is what a caller wants to know, and not over what it came
+            Err(error) => match error.downcast() {
+                Ok(link::Error::Refused(error)) => Err(error.into()),
+                Ok(error) => Err(self.with_transcript(error)),
+                Err(error) => Err(error),
+            },
+            done => done,
+        }
+    }
+
+    fn answer(
+        &mut self,
+        op: Op,
+        on_event: &mut dyn FnMut(Event<'static>) -> Result<()>,
+    ) -> Result<Done> {
+        let mut answer = self.link.ask(op)?;
         loop {
-            let line = self.event()?;
-            match line.event {
-                _ if line.id != request.id => {}
-                Event::Done(done) => return Ok(done),
-                Event::Error(error) => return Err(error.into()),
-                event => on_event(event)?,
+            match answer.next(EVENT)? {
+                Step::Event(event) => on_event(event)?,
+                Step::Waiting => {}
+                Step::Done(done) => return Ok(done),
             }
         }
     }
@@ -85,10 +97,17 @@ impl Session {
     /// # Errors
     /// None comes, or one that [`Event`] does not know.
     pub fn event(&mut self) -> Result<Line<'static>> {
-        loop {
-            if let Some(event) = event_of(&self.qemu.line(EVENT)?)? {
-                return Ok(event);
+        let event = self.link.event();
+        event.map_err(|error| self.with_transcript(error))
+    }
+
+    fn with_transcript(&mut self, error: link::Error) -> Error {
+        match error {
+            link::Error::Silent { .. } => {
+                let transcript = self.qemu().transcript();
+                anyhow!("{error}; all that was said:\n{transcript}")
             }
+            error => error.into(),
         }
     }
 
@@ -107,34 +126,5 @@ pub fn token_text<'e>(event: &'e Event<'_>) -> &'e str {
         Event::Token(token) => &token.text,
         Event::Text(text) => &text.text,
         _ => "",
-    }
-}
-
-/// The line as an event; everything else on the UART is for people.
-fn event_of(line: &str) -> Result<Option<Line<'static>>> {
-    // a prompt may stand before it
-    let parse = |at: usize| serde_json::from_str(&line[at..]);
-    let event = line.find(r#"{"id":"#).map(parse).transpose();
-    event.with_context(|| format!("an unknown event: {line}"))
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn only_events_count_and_all_of_them() {
-        let line = r#"> {"id":7,"event":"token","token":5,"text":"Hi"}"#;
-        let Line { id, event, .. } = event_of(line).unwrap().unwrap();
-        assert_eq!((id, token_text(&event)), (Id::Number(7), "Hi"));
-        assert_eq!(event_of("Loading {1 of 2}").unwrap(), None);
-        assert_eq!(event_of("").unwrap(), None);
-        for line in [
-            r#"{"id":7,"event":"dance"}"#,
-            r#"{"id":7,"event":"token","text":"Hi"}"#,
-            r#"{"id":7,"event":"done""#,
-        ] {
-            assert!(event_of(line).unwrap_err().to_string().contains(line));
-        }
     }
 }

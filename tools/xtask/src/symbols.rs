@@ -157,15 +157,11 @@ fn pairs(names: &mut [Vec<u8>]) -> Vec<[u8; 2]> {
 }
 
 fn replace(name: &mut Vec<u8>, pair: [u8; 2], byte: u8) {
-    let mut replaced = Vec::with_capacity(name.len());
-    let mut i = 0;
-    while i < name.len() {
-        if name[i..].starts_with(&pair) {
-            replaced.push(byte);
-            i += 2;
-        } else {
-            replaced.push(name[i]);
-            i += 1;
+    let mut replaced: Vec<u8> = Vec::with_capacity(name.len());
+    for &next in name.iter() {
+        match replaced.last_mut() {
+            Some(last) if [*last, next] == pair => *last = byte,
+            _ => replaced.push(next),
         }
     }
     *name = replaced;

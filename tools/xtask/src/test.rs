@@ -17,6 +17,16 @@ pub fn test() -> Result<()> {
     )
 }
 
+/// Runs the tests of faults: what is wrong with cards, files and lines, one at a time on boards that are up.
+///
+/// # Errors
+/// A test fails or does not build.
+pub fn faults(voice: Voice) -> Result<()> {
+    let mut command = cargo();
+    command.args(["test", "--package", "tests", "--test", "faults"]);
+    voice.show("Faults in QEMU", &mut command)
+}
+
 /// Runs loom's models of `parallel`: every order in which 2 and 3 cores may run. An output directory of its own,
 /// because every crate is built with the flag.
 ///

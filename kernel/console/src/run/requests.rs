@@ -81,7 +81,7 @@ impl<'b, B: Board> Console<'b, B> {
         if let Op::Reset(_) = request.op {
             self.input.lines().reset();
         }
-        session.submit(request);
+        session.submit_for(self.client.asker(), request);
     }
 
     /// Submits what a person asks.

@@ -33,6 +33,11 @@ pub struct Wire {
     /// Bytes that wait to be read; more are lost.
     pub room_bytes: Cell<usize>,
     lost_bytes: Cell<u32>,
+    /// Bytes that leave between two looks for input; everything at once without.
+    pub bytes_per_look: Option<usize>,
+    /// Bytes that have not left, and the most that there were.
+    backlog: Cell<usize>,
+    pub max_backlog: Cell<usize>,
 }
 
 /// Bytes that arrive while one piece is written.
@@ -68,11 +73,16 @@ impl Serial for Wire {
         if self.arriving.borrow().is_empty() {
             self.looks.set(self.looks.get() + 1);
             self.advance(false);
+            let left = self.bytes_per_look.unwrap_or(usize::MAX);
+            self.backlog.set(self.backlog.get().saturating_sub(left));
         }
         self.arriving.borrow_mut().pop_front()
     }
     fn write(&self, bytes: &[u8]) {
         self.shown.borrow_mut().extend_from_slice(bytes);
+        self.backlog.set(self.backlog.get() + bytes.len());
+        self.max_backlog
+            .set(self.max_backlog.get().max(self.backlog.get()));
         if !self.steps.borrow().is_empty() {
             return;
         }
@@ -80,6 +90,9 @@ impl Serial for Wire {
         let n = BYTES_PER_PIECE.min(meanwhile.len());
         let bytes: Vec<u8> = meanwhile.drain(..n).collect();
         self.arrive(&bytes);
+    }
+    fn is_behind(&self) -> bool {
+        self.bytes_per_look.is_some() && self.backlog.get() > 0
     }
     fn wait(&self) {
         self.advance(true);
@@ -121,6 +134,8 @@ pub struct Board {
     pub facts: BoardFacts,
     /// What is in the card slot, if there is one.
     pub slot: Option<RefCell<FakeSlot>>,
+    /// In how many pieces each file is.
+    pub n_pieces: Option<usize>,
     now_us: Cell<u64>,
 }
 
@@ -135,6 +150,9 @@ impl Board {
                 meanwhile: RefCell::default(),
                 room_bytes: Cell::new(usize::MAX),
                 lost_bytes: Cell::new(0),
+                bytes_per_look: None,
+                backlog: Cell::new(0),
+                max_backlog: Cell::new(0),
             },
             files: Some(files),
             texts: Vec::new(),
@@ -154,6 +172,7 @@ impl Board {
                 ..BoardFacts::default()
             },
             slot: None,
+            n_pieces: None,
             now_us: Cell::new(0),
         }
     }
@@ -211,7 +230,10 @@ impl Machine for Board {
             .iter()
             .find(|(known, _)| *known == name)
             .ok_or(NoCard)?;
-        Ok(OnCard(bytes))
+        Ok(OnCard {
+            bytes,
+            n_pieces: self.n_pieces,
+        })
     }
     fn text_file(&self, name: &str, limit_bytes: usize) -> Result<TextFile, NoCard> {
         let texts = self
@@ -249,16 +271,22 @@ impl Machine for Board {
 }
 
 /// A model file.
-pub struct OnCard<'m>(&'m [u8]);
+pub struct OnCard<'m> {
+    bytes: &'m [u8],
+    n_pieces: Option<usize>,
+}
 
 impl ModelSource for OnCard<'_> {
     type Error = NoCard;
 
     fn len_bytes(&self) -> u64 {
-        self.0.len() as u64
+        self.bytes.len() as u64
+    }
+    fn n_pieces(&self) -> Option<usize> {
+        self.n_pieces
     }
     fn read_at(&mut self, offset: u64, buf: &mut [u8]) -> Result<(), NoCard> {
-        self.0.read_at(offset, buf).map_err(|_| NoCard)
+        self.bytes.read_at(offset, buf).map_err(|_| NoCard)
     }
 }
 

@@ -3,13 +3,16 @@
 mod bench_board;
 mod checksums;
 mod fake_slot;
+mod first_contact;
 mod kernels;
 mod line;
 mod log;
 mod perplexity;
+mod random;
 mod refusals;
 mod sd;
 mod speculation;
+mod wire_load;
 
 use bench_board::{Board, Step};
 use console::Exit;
@@ -70,10 +73,10 @@ fn a_person_asks_twice_and_the_context_is_kept() {
 #[test]
 fn a_conversation_is_the_same_as_its_history_sent_at_once() {
     // The second question with the first answer in view, from a person and from a program.
-    let shown = person(b"/set max_tokens 8\r/set stats off\rone two\rthree\r");
+    let shown = person(b"/set temperature 0\r/set max_tokens 8\r/set stats off\rone two\rthree\r");
     let answers: Vec<&str> = shown
         .split("\n> ")
-        .skip(3)
+        .skip(4)
         .map(|part| part.split_once('\n').unwrap_or(("", "")).1)
         .collect();
     let first = answers[0].trim_end_matches('\n').to_owned();
@@ -323,6 +326,34 @@ proptest! {
         prop_assert!(tokens == 30 || of_1 == ["1 abort"], "{} tokens: {:?}", tokens, of_1);
         prop_assert!(ends.iter().any(|end| end == "2 length" || end == "2 stop"), "{:?}", ends);
     }
+}
+
+#[test]
+fn a_file_in_many_pieces_is_to_be_copied_again() {
+    let said = |n_pieces| {
+        let steps = vec![Step::Type(
+            b"{\"id\":1,\"op\":\"load\",\"name\":\"tiny\"}\n",
+        )];
+        let mut board = Board::new(vec![("tiny.gguf", tiny())], steps);
+        board.n_pieces = n_pieces;
+        let shown = board.play().0;
+        let loaded = events(&shown).into_iter();
+        let loaded = loaded.filter(|event| event["event"] == "loaded");
+        let pieces: Vec<Value> = loaded
+            .map(|event| event["model"]["load_pieces"].clone())
+            .collect();
+        let notices = shown
+            .lines()
+            .filter(|line| line.contains("pieces") && !line.starts_with('{'));
+        (pieces, notices.map(String::from).collect::<Vec<_>>())
+    };
+    assert_eq!(said(None), (vec![Value::Null], vec![]));
+    assert_eq!(said(Some(1000)), (vec![1000.into()], vec![]));
+    let line =
+        "tiny.gguf lies on the card in 1001 pieces, which slows its load down: copy it again";
+    // At the start, and to the program's load.
+    let lines = vec![String::from(line); 2];
+    assert_eq!(said(Some(1001)), (vec![1001.into()], lines));
 }
 
 #[test]

@@ -5,7 +5,7 @@
 //!     │          dma.rs tries DMA, measure.rs times it,
 //!     │          report.rs has what the card says
 //!     │  retry.rs     what to try after the n-th failure        (pure)
-//!     │  protocol.rs  commands and card status                  (pure)
+//!     │  protocol.rs  commands, status.rs the card's states      (pure)
 //!     │  identity.rs  CID, CSD, SCR, switch status              (pure)
 //!   host.rs      the trait SdHost, HostError, the trait Clock
 //!     │

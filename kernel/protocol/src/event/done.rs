@@ -45,6 +45,8 @@ pub enum Finish {
     Length,
     /// The context has no room left.
     ContextFull,
+    /// The answer repeats itself.
+    Repetition,
     /// Ctrl-C or the op `abort`.
     Abort,
 }

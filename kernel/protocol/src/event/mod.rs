@@ -2,6 +2,7 @@
 //!
 //! A request ends with exactly one [`Event::Done`] or [`Event::Error`].
 
+mod chunk;
 mod done;
 mod error;
 mod logits;
@@ -19,6 +20,7 @@ use alloc::string::String;
 use alloc::vec::Vec;
 use serde::{Deserialize, Serialize};
 
+pub use chunk::{Chunk, Texts};
 pub use done::{Done, Finish, Generated, Timing, Usage};
 pub use error::{Error, ErrorCode};
 pub use logits::{Logits, Top, TopEntry};
@@ -30,7 +32,7 @@ pub use sd::{BaseClock, Sd, SdCard, SdErrors, SdRead, SdTransfer, SdWords};
 pub struct Answer<I, E> {
     /// The request's [`Id`].
     pub id: I,
-    /// Which event of the answer, from 0: where the request's line had a checksum.
+    /// Which event of the answer, from 0, each token counted: where the request's line had a checksum.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub n: Option<u32>,
     /// The [`Event`].
@@ -47,6 +49,8 @@ pub type Line<'a> = Answer<Id, Event<'a>>;
 pub enum Event<'a> {
     /// A token was chosen.
     Token(Token<'a>),
+    /// Several tokens that share a line.
+    Chunk(Chunk<'a>),
     /// Text without a token.
     Text(Text<'a>),
     /// Logits that were asked for.

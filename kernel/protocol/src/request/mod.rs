@@ -120,11 +120,11 @@ ops! {
         "Text to token ids.";
     Detokenize "detokenize" (Detokenize) "`text`"
         "Token ids to text.";
-    Complete   "complete"   (Complete, Sampling, Logits) "`token` …, `logits` …, `counts` …"
+    Complete   "complete"   (Complete, Sampling, Logits) "`token` …, `chunk` …, `logits` …, `counts` …"
         "Continues a prompt.";
-    Chat       "chat"       (Chat, Sampling, Logits) "`token` …, `logits` …, `counts` …"
+    Chat       "chat"       (Chat, Sampling, Logits) "`token` …, `chunk` …, `logits` …, `counts` …"
         "Answers a conversation.";
-    Ask        "ask"        (Ask) "`token` …"
+    Ask        "ask"        (Ask) "`token` …, `chunk` …"
         "Answers the next question of the console's conversation.";
     Set        "set"        (Set) "`settings`"
         "Changes a setting.";

@@ -61,9 +61,12 @@ impl Sampling {
             ),
         ] {
             if let Some(word) = word {
+                // a field that is left out leaves the choice
+                let allowed = setting.allowed();
+                let allowed = allowed.strip_suffix(", or default").unwrap_or(allowed);
                 let refused = |_: SettingError| RequestError::BadValue {
                     field: setting.key().into(),
-                    allowed: setting.allowed().into(),
+                    allowed: allowed.into(),
                 };
                 merged.set(setting.key(), &word).map_err(refused)?;
             }

@@ -27,6 +27,18 @@ pub enum SettingError {
         /// The word.
         word: String,
     },
+    /// A setting that no section of `pilm.txt` can have.
+    #[error("{} is no setting of a model: it stands before the first [NAME]", .setting.key())]
+    NotOfModel {
+        /// The setting.
+        setting: Setting,
+    },
+    /// A line of `pilm.txt` that begins with `[` and names no model.
+    #[error("line {line} is not [NAME]: the beginning of a model's file name stands in brackets")]
+    NoName {
+        /// Its number, counted from 1.
+        line: usize,
+    },
     /// A line of `pilm.txt` without `=`.
     #[error("line {line} is not NAME = VALUE")]
     NoEquals {

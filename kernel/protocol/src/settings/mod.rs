@@ -3,6 +3,8 @@
 //! The same names are used by the kernel command line (`pilm.NAME=VALUE`), by `pilm.txt` (`NAME = VALUE`),
 //! by `/set NAME VALUE` and by the op `set`; later ones override earlier ones.
 
+mod asker;
+mod by_model;
 mod error;
 mod kind;
 mod sources;
@@ -15,6 +17,8 @@ use serde::{Deserialize, Serialize};
 
 use crate::scalar::Scalar;
 
+pub use asker::Asker;
+pub use by_model::{Layers, Section};
 pub use error::SettingError;
 pub use words::{Effect, KernelSet, KvType};
 
@@ -99,27 +103,29 @@ macro_rules! settings {
 
             /// The value of one setting; [`Scalar::Null`] where the choice is left to the firmware.
             pub fn value(&self, setting: Setting) -> Scalar {
-                match setting { $(Setting::$name => self.$field.clone().into(),)* }
+                match setting { $(Setting::$name => Scalar::of(&self.$field),)* }
             }
         }
     };
 }
 
 settings! {
-    Temperature temperature: f32 = 0.0, Now, Within(0.0..=5.0),
-        "a number from 0 to 5", "0 always takes the likeliest token";
+    Temperature temperature: Option<f32> = None, Now, Or("default", Within(0.0..=5.0)),
+        "a number from 0 to 5, or default", "0 always takes the likeliest token; default is 0.7 for a person";
     TopK top_k: usize = 40, Now, Within(0..=usize::MAX),
         "a whole number; 0 is all", "chooses among the k likeliest tokens";
     TopP top_p: f32 = 0.95, Now, Within(f32::MIN_POSITIVE..=1.0),
         "a number above 0, up to 1", "chooses among the likeliest tokens that have this probability together";
     MinP min_p: f32 = 0.05, Now, Within(0.0..=1.0),
         "a number from 0 to 1", "drops tokens less likely than this, relative to the likeliest";
-    RepeatPenalty repeat_penalty: f32 = 1.0, Now, Within(0.1..=10.0),
-        "a number from 0.1 to 10", "divides the logits of recent tokens; 1 is off";
+    RepeatPenalty repeat_penalty: Option<f32> = None, Now, Or("default", Within(0.1..=10.0)),
+        "a number from 0.1 to 10, or default", "divides the logits of recent tokens; 1 is off";
     Seed seed: Option<u64> = None, Now, Or("random", Within(0..=u64::MAX)),
         "a whole number, or random", "equal seeds give equal answers";
     MaxTokens max_tokens: Option<usize> = Some(512), Now, Or("full", Within(1..=usize::MAX)),
         "a whole number above 0, or full", "the most tokens of an answer";
+    StopRepetition stop_repetition: bool = true, Now, OnOff,
+        "on or off", "ends an answer that repeats itself";
     Speculate speculate ("guess"): usize = 0, Now, UpTo(MAX_DRAFT_TOKENS),
         "off, on, or a whole number up to 7", "drafts tokens that repeat the context, checks several in one pass";
     System system: Option<String> = None, Reset, Or("default", Text),

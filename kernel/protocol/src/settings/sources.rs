@@ -1,7 +1,8 @@
 //! Settings from the kernel command line and from `pilm.txt`.
 
 use super::kind::unquoted;
-use super::{SettingError, Settings};
+use super::{Section, SettingError, Settings};
+use alloc::vec::Vec;
 
 impl Settings {
     /// Takes the `pilm.NAME=VALUE` words of a kernel command line; values with spaces stand in double
@@ -36,22 +37,42 @@ impl Settings {
         }
     }
 
-    /// Takes the lines of `pilm.txt`: `NAME = VALUE`; empty lines and lines that start with `#` are skipped.
-    /// What is wrong is handed to `report`.
-    pub fn apply_file(&mut self, text: &str, report: &mut dyn FnMut(SettingError)) {
+    /// Takes the lines of `pilm.txt`: `NAME = VALUE`; empty lines and lines that start with `#` are skipped. What follows
+    /// a line `[NAME]` holds for the models whose file name begins so, and is handed back. What is wrong is handed to
+    /// `report`.
+    pub fn apply_file(&mut self, text: &str, report: &mut dyn FnMut(SettingError)) -> Vec<Section> {
+        let mut sections: Vec<Section> = Vec::new();
         let text = text.strip_prefix('\u{FEFF}').unwrap_or(text);
         for (index, line) in text.lines().enumerate() {
             let line = line.trim();
             if line.is_empty() || line.starts_with('#') {
                 continue;
             }
-            let done = match line.split_once('=') {
-                Some((key, value)) => self.set(key.trim(), unquoted(value.trim())),
-                None => Err(SettingError::NoEquals { line: index + 1 }),
+            let number = index + 1;
+            let done = match (line.strip_prefix('['), line.split_once('=')) {
+                (Some(rest), _) => {
+                    let name = rest.strip_suffix(']').unwrap_or("").trim();
+                    sections.push(Section::new(name));
+                    match name {
+                        "" => Err(SettingError::NoName { line: number }),
+                        _ => Ok(()),
+                    }
+                }
+                (None, Some((key, value))) => {
+                    let (key, value) = (key.trim(), unquoted(value.trim()));
+                    match sections.last_mut() {
+                        Some(section) => section.set(key, value),
+                        None => self.set(key, value).map(drop),
+                    }
+                }
+                (None, None) => Err(SettingError::NoEquals { line: number }),
             };
             if let Err(error) = done {
                 report(error);
             }
         }
+        // What follows a line that names no model holds for none.
+        sections.retain(Section::has_name);
+        sections
     }
 }

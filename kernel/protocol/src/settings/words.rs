@@ -1,7 +1,5 @@
 //! The words that settings take.
 
-use crate::scalar::Scalar;
-use alloc::string::ToString;
 use core::fmt;
 use serde::{Deserialize, Serialize};
 
@@ -60,17 +58,5 @@ impl fmt::Display for KvType {
 impl fmt::Display for KernelSet {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         self.serialize(f)
-    }
-}
-
-impl From<KvType> for Scalar {
-    fn from(kv: KvType) -> Self {
-        Self::Text(kv.to_string())
-    }
-}
-
-impl From<KernelSet> for Scalar {
-    fn from(kernels: KernelSet) -> Self {
-        Self::Text(kernels.to_string())
     }
 }

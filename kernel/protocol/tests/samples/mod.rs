@@ -2,10 +2,10 @@
 
 use protocol::Event;
 use protocol::event::{
-    Action, Bench, Changed, Check, CheckKind, Counts, Done, Error, ErrorCode, Finish, Generated,
-    Info, Kernels, Limits, Loaded, Log, Logits, Lost, Membw, ModelEntry, Models, Phase, Ppl,
-    Progress, Ready, Samples, Sd, SdCard, SdErrors, SdRead, SdTransfer, SdWords, Text, Timing,
-    Token, Tokens, Top, TopEntry, Usage,
+    Action, Bench, Changed, Check, CheckKind, Chunk, Counts, Done, Error, ErrorCode, Finish,
+    Generated, Info, Kernels, Limits, Loaded, Log, Logits, Lost, Membw, ModelEntry, Models, Phase,
+    Ppl, Progress, Ready, Samples, Sd, SdCard, SdErrors, SdRead, SdTransfer, SdWords, Text, Texts,
+    Timing, Token, Tokens, Top, TopEntry, Usage,
 };
 use protocol::facts::{BoardFacts, Conditions, Health, LoadTiming, ModelFacts, Stack};
 use protocol::settings::KernelSet;
@@ -34,6 +34,13 @@ pub fn events() -> Vec<Event<'static>> {
         Event::Token(Token {
             token: 1,
             text: "a".into(),
+            thinking: true,
+        }),
+        Event::Chunk(Chunk {
+            tokens: Texts {
+                ids: vec![(1, 3), (2, 0), (3, 1)].into(),
+                text: "\u{20AC}a".into(),
+            },
             thinking: true,
         }),
         Event::Text(Text { text: "a".into() }),
@@ -75,7 +82,7 @@ pub fn events() -> Vec<Event<'static>> {
             total_bytes: 2,
         }),
         Event::Loaded(Box::new(Loaded {
-            model: ModelFacts::default(),
+            model: model(),
             timing: LoadTiming::default(),
         })),
         Event::Models(Models {
@@ -201,7 +208,7 @@ fn info() -> Info {
             }],
             ..Health::default()
         },
-        model: Some(ModelFacts::default()),
+        model: Some(model()),
         settings: Settings::default(),
         limits: Limits::THIS,
     }
@@ -212,5 +219,12 @@ fn sd() -> Sd {
         words_as_left: Some(SdWords::default()),
         card: Some(SdCard::default()),
         ..Sd::default()
+    }
+}
+
+fn model() -> ModelFacts {
+    ModelFacts {
+        load_pieces: Some(1),
+        ..ModelFacts::default()
     }
 }

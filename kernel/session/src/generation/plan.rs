@@ -5,6 +5,7 @@ use alloc::vec::Vec;
 use llm::tokenizer::TokenId;
 use protocol::event::{Error, ErrorCode};
 use protocol::request::Logits;
+use protocol::settings::Asker;
 
 /// What a prompt is made of.
 #[derive(Clone, Copy, PartialEq, Eq)]
@@ -21,6 +22,8 @@ pub(crate) enum Source {
 pub(crate) struct Plan {
     /// The whole prompt; what of it the model has seen already is not worked in again.
     pub prompt: Vec<TokenId>,
+    /// Who gets the answer.
+    pub asker: Asker,
     /// The seed of the sampler.
     pub seed: u64,
     /// Whether end-of-generation tokens end nothing.

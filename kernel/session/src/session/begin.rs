@@ -21,6 +21,7 @@ use protocol::event::{
 };
 use protocol::facts::ModelFacts;
 use protocol::request::{Logits, Message, Prompt, Sampling};
+use protocol::settings::Asker;
 use protocol::{Op, Settings};
 
 /// What runs on `machine`.
@@ -47,7 +48,7 @@ impl<'m, M: Machine> Session<'_, 'm, M> {
     }
 
     /// Answers the op, or says what goes on.
-    pub(super) fn begin(&mut self, op: Op) -> Result<Outcome<'m, M>, Error<'static>> {
+    pub(super) fn begin(&mut self, op: Op, asker: Asker) -> Result<Outcome<'m, M>, Error<'static>> {
         op.check()?;
         let machine = self.machine;
         let out = &mut self.state.events;
@@ -89,6 +90,7 @@ impl<'m, M: Machine> Session<'_, 'm, M> {
             }
             Op::Set(set) => match self.state.settings.set(&set.key, &set.value.word()) {
                 Ok(setting) => {
+                    self.state.layers.note(setting, &set.value.word());
                     out.event(Event::Settings(Changed::new(setting, &self.state.settings)))
                 }
                 Err(error) => return Err(Error::new(ErrorCode::BadValue, error)),
@@ -132,18 +134,24 @@ impl<'m, M: Machine> Session<'_, 'm, M> {
                         )
                     }
                 };
-                return self.generate(prompt, source, &sampling, logits);
+                return self.generate(prompt, source, asker, &sampling, logits);
             }
             Op::Chat(chat, sampling, logits) => {
                 let model = self.model.as_ref().ok_or_else(no_model)?;
                 let prompt = model.render(&chat.messages, &self.state.settings)?;
-                return self.generate(prompt, Source::Messages, &sampling, logits);
+                return self.generate(prompt, Source::Messages, asker, &sampling, logits);
             }
             Op::Ask(ask) => {
                 let model = self.model.as_ref().ok_or_else(no_model)?;
                 let prompt = model.ask(&ask.text, &self.state.settings);
                 let source = Source::Conversation;
-                return self.generate(prompt, source, &Sampling::default(), Logits::default());
+                return self.generate(
+                    prompt,
+                    source,
+                    asker,
+                    &Sampling::default(),
+                    Logits::default(),
+                );
             }
             Op::Bench(bench) => {
                 let plan = bench.plan(machine.facts().emulated);
@@ -172,6 +180,7 @@ impl<'m, M: Machine> Session<'_, 'm, M> {
         &mut self,
         prompt: Vec<TokenId>,
         source: Source,
+        asker: Asker,
         sampling: &Sampling,
         logits: Logits,
     ) -> Result<Outcome<'m, M>, Error<'static>> {
@@ -179,6 +188,7 @@ impl<'m, M: Machine> Session<'_, 'm, M> {
         let plan = Plan {
             prompt,
             source,
+            asker,
             seed: self.seed(&settings),
             ignore_eos: sampling.ignore_eos,
             logits,

@@ -30,7 +30,7 @@ impl<M: Machine> Session<'_, '_, M> {
 
     /// Drops the requests that have not begun.
     pub fn drop_waiting(&mut self) {
-        while let Some(Request { id, .. }) = self.state.waiting.pop_front() {
+        while let Some((_, Request { id, .. })) = self.state.waiting.pop_front() {
             self.state.events.answers(&Rc::new(id));
             self.state.events.event(Event::Error(dropped()));
         }

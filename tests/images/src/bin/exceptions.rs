@@ -37,6 +37,10 @@ mod image {
         let mut console = Console::init();
         let case = console.ask(&mut line);
         match case {
+            "counter" => {
+                console.print(format_args!("counter {} Hz\n", wait::ticks_per_second()));
+                console::end()
+            }
             "read unmapped" => read(UNMAPPED_ADDR),
             "write text" => write(main as *const () as usize),
             "write rodata" => write(&raw const CONSTANT as usize),

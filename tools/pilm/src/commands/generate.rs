@@ -6,6 +6,7 @@ use anyhow::{Context, Result, ensure};
 use llm::chat::{Message, Role};
 use llm::engine::LoadOptions;
 use llm::lookup::Lookup;
+use llm::repetition::Repetition;
 use llm::sampler::{Sampler, Settings};
 use llm::tokenizer::TokenId;
 use pilm::session::Session;
@@ -119,6 +120,7 @@ fn answer(session: &mut Session<'_>, args: &Args, settings: Settings) -> Result<
         max_draft: args.speculate,
         ..Lookup::default()
     };
+    let mut repetition = Repetition::default();
     let mut failed = Ok(());
     let start = Instant::now();
     while made.len() < args.max_tokens {
@@ -131,6 +133,10 @@ fn answer(session: &mut Session<'_>, args: &Args, settings: Settings) -> Result<
             failed = stdout::text!("{text}");
         });
         std::mem::replace(&mut failed, Ok(()))?;
+        if repetition.push(id, engine.tokenizer().decode_bytes(id)) {
+            eprintln!("ended: the answer repeats itself");
+            break;
+        }
         if made.len() == args.max_tokens || engine.pos() == engine.context_len() {
             break;
         }

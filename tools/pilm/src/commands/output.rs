@@ -28,12 +28,10 @@ const WEIGHT_TYPES: [&str; TARGETS.len()] = ["f32", "f16", "q8_0", "q4_0", "q4_1
 impl TargetArgs {
     /// The same for the library.
     pub fn target(&self) -> Target {
-        let found = TARGETS
-            .iter()
-            .zip(WEIGHT_TYPES)
-            .find(|(_, name)| *name == self.weight_type);
+        let mut targets = TARGETS.into_iter();
+        let found = targets.find(|t| t.name().eq_ignore_ascii_case(&self.weight_type));
         Target {
-            ggml_type: *found.expect("clap takes no other name").0,
+            ggml_type: found.expect("clap takes no other name"),
             pure: self.pure,
         }
     }

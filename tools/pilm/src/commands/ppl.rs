@@ -52,6 +52,7 @@ pub fn run(args: &Args) -> Result<()> {
     ensure!(args.chunks >= 1, "--chunks must be at least 1");
     let name = args.text.display();
     let text = fs::read_to_string(&args.text).with_context(|| format!("reading {name}"))?;
+    ensure!(!text.is_empty(), "{name} is empty");
     let kv_types: Vec<Option<KvType>> = match args.kv[..] {
         [] => vec![None],
         ref kv => kv.iter().copied().map(Some).collect(),
@@ -154,8 +155,9 @@ fn measure<'a>(
     let n_chunks = (ids.len() / args.context).min(args.chunks);
     ensure!(
         n_chunks > 0,
-        "the text has {} tokens, less than one chunk",
-        ids.len()
+        "the text has {} tokens, less than one chunk of {}; choose a smaller --context",
+        ids.len(),
+        args.context
     );
     if !args.format.json {
         stdout::line!(

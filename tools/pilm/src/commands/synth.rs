@@ -2,7 +2,7 @@
 
 use std::path::PathBuf;
 
-use anyhow::{Context, Result, ensure};
+use anyhow::{Context, Result};
 use clap::builder::PossibleValuesParser;
 use pilm::quantize::TYPES;
 use pilm::synth::{Shape, q4_k_m, write_mixed};
@@ -17,14 +17,19 @@ pub struct Args {
     /// Whose shape.
     #[arg(long, value_parser = PossibleValuesParser::new(SHAPES.map(|(name, _)| name)))]
     shape: String,
-    /// Type of the matrices: f32, f16, bf16, q8_0, q4_0, q4_1, q5_0, q5_1, q4_k, q5_k, q6_k, q1_0, or
-    /// the mix q4_k_m.
-    #[arg(long = "type")]
+    /// Type of the matrices; q4_k_m is a mix.
+    #[arg(long = "type", ignore_case = true, value_parser = PossibleValuesParser::new(WEIGHT_TYPES))]
     weight_type: String,
     /// Another seed is another model.
     #[arg(long)]
     seed: Option<u64>,
 }
+
+/// [`TYPES`] on the command line, and the mix.
+const WEIGHT_TYPES: [&str; TYPES.len() + 1] = [
+    "f32", "f16", "bf16", "q8_0", "q4_0", "q4_1", "q5_0", "q5_1", "q4_k", "q5_k", "q6_k", "q1_0",
+    "q4_k_m",
+];
 
 /// A shape by its name.
 type Named = (&'static str, fn() -> Shape);
@@ -53,15 +58,10 @@ pub fn run(args: &Args) -> Result<()> {
     let (_, shape) = found.context("the shape is not known")?;
     let mut shape = shape();
     shape.seed = args.seed.unwrap_or(shape.seed);
-    let wanted = args.weight_type.to_uppercase();
-    let fixed = TYPES.into_iter().find(|t| t.name() == wanted);
-    let mixed = wanted == "Q4_K_M";
-    ensure!(
-        mixed || fixed.is_some(),
-        "type {} is not known",
-        args.weight_type
-    );
-    let type_of = |name: &str| fixed.unwrap_or_else(|| q4_k_m(name));
+    let mut types = TYPES.into_iter();
+    // The mix is no type.
+    let one = types.find(|t| t.name().eq_ignore_ascii_case(&args.weight_type));
+    let type_of = |name: &str| one.unwrap_or_else(|| q4_k_m(name));
     write_model(&args.output, |file, progress| {
         Ok(write_mixed(&shape, &type_of, file, progress)?)
     })

@@ -18,7 +18,7 @@ pub enum Error {
     /// A row would end inside a block.
     #[error(
         "rows of {tensor} have {row_len} values, which is no multiple of the type's \
-             {block_len}-value blocks; keep this tensor in F16 or F32"
+             {block_len}-value blocks; choose a type of smaller blocks or a wider shape, such as llama-wide"
     )]
     RowNotWhole {
         tensor: String,

@@ -92,13 +92,11 @@ impl Vocabulary {
         let mut types = vec![TokenKind::Normal; tokens.len()];
         types[first..first + CONTROL.len()].fill(TokenKind::Control);
         let first = first as u32;
+        let spaced = merges.iter().map(|(left, right)| format!("{left} {right}"));
         Vocabulary {
             tokens,
             types,
-            merges: merges
-                .into_iter()
-                .map(|(left, right)| format!("{left} {right}"))
-                .collect(),
+            merges: spaced.collect(),
             scores: Vec::new(),
             unknown: first,
             begin: first + 1,
@@ -200,20 +198,14 @@ pub fn spelling(byte: u8) -> char {
 /// in use, so each merge can occur with any of them.
 fn words(spell: impl Fn(&str) -> Vec<String>) -> BTreeMap<Vec<String>, usize> {
     let mut words = BTreeMap::new();
-    let mut count = |word: &str| {
+    let text: Vec<char> = CORPUS.chars().collect();
+    let goes_on = |before: char| before == ' ' || before.is_alphabetic();
+    for word in text.chunk_by(|before, c| c.is_ascii_alphabetic() && goes_on(*before)) {
+        let word: String = word.iter().collect();
         if word.len() > 1 {
-            *words.entry(spell(word)).or_insert(0) += 1;
+            *words.entry(spell(&word)).or_insert(0) += 1;
         }
-    };
-    let mut word = String::new();
-    for c in CORPUS.chars() {
-        if !(c.is_ascii_alphabetic() && (word == " " || word.ends_with(char::is_alphabetic))) {
-            count(&word);
-            word.clear();
-        }
-        word.push(c);
     }
-    count(&word);
     words
 }
 

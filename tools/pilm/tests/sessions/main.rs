@@ -3,21 +3,25 @@
 //! A recording is its own script: `cargo test -p pilm --test sessions record -- --ignored` plays what it
 //! types and writes what came back, for a file in which nothing has come back yet; others stay.
 
-mod board;
 mod mask;
 mod script;
+mod wire;
 
-use board::Board;
 use ops::GgmlType;
+use pilm::board::Board;
 use pilm::synth::{self, Shape};
 use std::fs;
 use std::path::PathBuf;
+use wire::Wire;
 
 /// The recorded sessions.
 const NAMES: [&str; 2] = ["console.txt", "json.txt"];
 
 /// Cores of the recorded sessions.
 const N_CORES: usize = 2;
+
+/// The words that the kernel is started with.
+const COMMAND_LINE: &str = "pilm.columns=1000 pilm.model=a.gguf";
 
 /// Events that tell nothing about cores.
 const ANSWERS: [&str; 6] = ["token", "logits", "tokens", "text", "ppl", "error"];
@@ -48,8 +52,9 @@ fn played(script: &str, n_cores: usize) -> String {
         ("binary.txt", b"ab\xff".to_vec()),
     ];
     let steps = script::steps(script);
-    let shown = Board::new(models, texts, n_cores, &steps).play();
-    script::record(script, &shown)
+    let board = Board::new(Wire::new(&steps), COMMAND_LINE, models, texts, n_cores);
+    board.run();
+    script::record(script, &board.serial().shown())
 }
 
 /// The first difference, with the lines before it.

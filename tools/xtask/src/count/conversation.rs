@@ -6,6 +6,7 @@ use crate::voice::Voice;
 use anyhow::{Context, Result, ensure};
 use protocol::event::{Counts, Generated, Phase};
 use protocol::request::{Complete, Logits, Reset, Sampling, Set};
+use protocol::scalar::Scalar;
 use protocol::{Event, Op, Setting, request};
 use qemu::Machine;
 use std::collections::BTreeSet;
@@ -114,7 +115,7 @@ impl<'v> Conversation<'v> {
     /// Lets `n` cores compute from now on.
     pub fn use_cores(&mut self, n: usize) -> Result<()> {
         let key = Setting::Cores.key().to_owned();
-        let value = n.into();
+        let value = Scalar::of(&n);
         self.session.ask(Op::Set(Set { key, value })).map(drop)
     }
 
@@ -147,7 +148,7 @@ impl<'v> Conversation<'v> {
         let sampling = Sampling {
             max_tokens: Some(n),
             temperature: Some(0.0),
-            speculate: Some(guess.into()),
+            speculate: Some(Scalar::of(&guess)),
             ignore_eos: true,
             counts,
             ..Sampling::default()

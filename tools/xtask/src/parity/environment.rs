@@ -1,4 +1,4 @@
-//! The oracle's Python: a virtual environment of pinned packages, and its script in it.
+//! Virtual environments of pinned Python packages; the oracle's, and its script in it.
 
 use crate::voice::Voice;
 use crate::workspace::{output_dir, read_text, root};
@@ -17,13 +17,25 @@ pub struct Environment {
 }
 
 impl Environment {
-    /// Makes the environment, unless it is there with the same list.
+    /// The oracle's.
+    ///
+    /// # Errors
+    /// As [`Environment::make`].
+    pub fn ensure(voice: Voice) -> Result<Environment> {
+        let install =
+            "Installing torch and transformers: up to 6 GB, because torch brings CUDA on x86 Linux";
+        Self::make(voice, "oracle-environment", ORACLE, install)
+            .context("with --oracle DIR results that exist already are used")
+    }
+
+    /// Makes the environment `name` with the packages of `requirements.txt` in `folder`, unless it is there with the
+    /// same list; `install` is what is said meanwhile.
     ///
     /// # Errors
     /// Python, its `venv`, or a package is missing.
-    pub fn ensure(voice: Voice) -> Result<Environment> {
-        let dir = output_dir().join("oracle-environment");
-        let wanted = root().join(ORACLE).join("requirements.txt");
+    pub fn make(voice: Voice, name: &str, folder: &str, install: &str) -> Result<Environment> {
+        let dir = output_dir().join(name);
+        let wanted = root().join(folder).join("requirements.txt");
         let installed = dir.join("installed.txt");
         let environment = Environment {
             python: dir.join("bin/python3"),
@@ -32,30 +44,27 @@ impl Environment {
         if fs::read_to_string(&installed).is_ok_and(|list| list == environment.packages) {
             return Ok(environment);
         }
-        let given = "with --oracle DIR results that exist already are used";
         let mut create = Command::new("python3");
         create.args(["-m", "venv", "--clear"]).arg(&dir);
         voice
             .run("Making a virtual environment for Python", &mut create)
-            .context("python3 with its venv module is needed (Debian: python3-venv)")
-            .context(given)?;
-        let mut install = Command::new(&environment.python);
-        install
-            .args(["-m", "pip", "install", "--disable-pip-version-check", "-r"])
+            .context("python3 with its venv module is needed (Debian: python3-venv)")?;
+        let mut pip = Command::new(&environment.python);
+        pip.args(["-m", "pip", "install", "--disable-pip-version-check", "-r"])
             .arg(&wanted);
-        voice
-            .run(
-                "Installing torch and transformers: up to 6 GB, because torch brings CUDA on x86 Linux",
-                &mut install,
-            )
-            .context(given)?;
+        voice.run(install, &mut pip)?;
         fs::write(&installed, &environment.packages)?;
         Ok(environment)
     }
 
+    /// The interpreter.
+    pub fn python(&self) -> Command {
+        Command::new(&self.python)
+    }
+
     /// The script with `args`.
     pub fn script(&self, args: &[&Path]) -> Command {
-        let mut command = Command::new(&self.python);
+        let mut command = self.python();
         command.arg(root().join(ORACLE).join("make.py")).args(args);
         command
     }

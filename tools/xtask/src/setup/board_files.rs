@@ -21,6 +21,8 @@ const WELCOME: [&str; 2] = ["overlays/disable-bt.dtbo", "LICENCE.broadcom"];
 
 /// A release of 2026-04 or later: older ones do not start boards with the memory chips of 2025.
 const OLDEST: &str = "1.20260408";
+/// A release has a `start4.elf` that was built some weeks before.
+const OLDEST_BUILT: (u16, u8) = (2026, 3);
 /// Where `raspi-firmware` is that recent.
 const FIRMWARE_SUITES: [&str; 2] = ["forky", "unstable"];
 /// A released kernel has this board's device tree.
@@ -59,6 +61,40 @@ pub fn ensure(voice: Voice) -> Result<Vec<CardFile>> {
         )?;
     }
     in_folder(&dir)
+}
+
+/// Says when the board's firmware in `dir` is too old for some boards; `start4.elf` has its date in it.
+///
+/// # Errors
+/// It cannot be read.
+pub fn warn_of_age(voice: Voice, dir: &Path) -> Result<()> {
+    let path = dir.join(NEEDED[0]);
+    let bytes = fs::read(&path).with_context(|| format!("reading {}", path.display()))?;
+    if let Some((year, month)) = build_month(&bytes).filter(|built| *built < OLDEST_BUILT) {
+        voice.say(format!(
+            "{} is of {year}-{month:02}: boards with the memory chips of 2025 need one of 2026-05 or later to start.",
+            path.display()
+        ));
+    }
+    Ok(())
+}
+
+/// Year and month in which a `start4.elf` was built: the second of the two lines of this name, as in
+/// `VC_BUILD_ID_TIME: May  8 2026`; the first is the time of the day.
+fn build_month(bytes: &[u8]) -> Option<(u16, u8)> {
+    const MONTHS: [&[u8]; 12] = [
+        b"Jan", b"Feb", b"Mar", b"Apr", b"May", b"Jun", b"Jul", b"Aug", b"Sep", b"Oct", b"Nov",
+        b"Dec",
+    ];
+    let name = b"VC_BUILD_ID_TIME: ";
+    let dates = bytes
+        .windows(name.len() + 11)
+        .filter(|line| line.starts_with(name));
+    dates.map(|line| &line[name.len()..]).find_map(|date| {
+        let month = MONTHS.iter().position(|month| date.starts_with(month))?;
+        let year = str::from_utf8(&date[7..11]).ok()?.parse().ok()?;
+        Some((year, month as u8 + 1))
+    })
 }
 
 fn download(voice: Voice, dir: &Path) -> Result<()> {
@@ -164,6 +200,23 @@ mod tests {
                 "overlays/disable-bt.dtbo"
             ]
         );
+    }
+
+    #[test]
+    fn a_start4_elf_says_when_it_was_built() {
+        let elf = |date: &str| {
+            let text = format!(
+                "\x7fELF\0VC_BUILD_ID_USER: dom\0VC_BUILD_ID_TIME: 18:13:05\0VC_BUILD_ID_BRANCH: bcm2711_2\0\
+                 VC_BUILD_ID_TIME: {date}\0VC_BUILD_ID_PLATFORM: raspberrypi_linux\0"
+            );
+            build_month(text.as_bytes())
+        };
+        assert_eq!(elf("May  8 2026"), Some((2026, 5)));
+        assert_eq!(elf("Dec 31 2019"), Some((2019, 12)));
+        assert!(elf("Feb 11 2026").unwrap() < OLDEST_BUILT);
+        assert!(elf("Mar 30 2026").unwrap() >= OLDEST_BUILT);
+        assert_eq!(elf("Someday soon"), None);
+        assert_eq!(build_month(b"s"), None);
     }
 
     #[test]

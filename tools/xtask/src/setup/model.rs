@@ -19,7 +19,7 @@ const SHIPPED_SHA256: &str = "b179c9523d0e6a0f98a330c7562b682750a6f8c8c15e5bc70e
 
 /// With 8-bit weights: what `pilm quantize` makes of it.
 const DEFAULT: &str = "SmolLM2-135M-Instruct.Q8_0.gguf";
-const DEFAULT_SHA256: &str = "0c1d3326cd9793cfb7296113c063dd5c24e2bd734b48ec1a3d01b7158eca9387";
+const DEFAULT_SHA256: &str = "eb4e50751dde2efe1585dd563ea17605f9281fe8a68579f0ceb49fb9264352e0";
 
 /// Makes sure that the model file as shipped is in the cache; its path.
 ///

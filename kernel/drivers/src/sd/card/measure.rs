@@ -3,7 +3,7 @@
 use super::{CardError, Counters, SdCard};
 use crate::sd::host::{SdHost, Transfer};
 
-/// What a buffer holds before a read: what is left of it has not been read.
+/// What a buffer holds before DMA: what is left of it has not come in.
 const UNREAD: u8 = 0xA5;
 
 /// One read.
@@ -52,7 +52,6 @@ impl<H: SdHost> SdCard<H> {
         let Some(by_pio) = by_pio else {
             return Ok(measured);
         };
-        by_pio.fill(!UNREAD);
         measured.pio = Some(self.time(|card| card.read_blocks_by_port(first, by_pio))?);
         if measured.dma.is_some() {
             let differs = |(_, (a, b)): &(usize, (&u8, &u8))| a != b;

@@ -236,10 +236,14 @@ impl<H: SdHost> SdCard<H> {
 
     /// Initialises a card anew that has forgotten its address, if it is the same one.
     fn restart(&mut self) -> Result<(), CardError> {
-        let cid = self.cid;
+        let before = (self.cid, self.addressing, self.n_blocks);
         self.host.cycle_power();
-        let csd = self.identify()?;
-        if self.cid != cid {
+        let csd = self.identify();
+        let after = (self.cid, self.addressing, self.n_blocks);
+        // What a start has found that came to nothing is not the card's.
+        (self.cid, self.addressing, self.n_blocks) = before;
+        let csd = csd?;
+        if after != before {
             return Err(CardError::Exchanged);
         }
         self.speed_up(&csd)

@@ -1,12 +1,28 @@
 //! The card against a scripted host.
 
+mod dma;
 mod fake_host;
 mod reads;
 mod starts;
 mod storms;
 
 use super::{CardError, SdCard};
-use fake_host::FakeHost;
+use crate::sd::adma::DmaMap;
+use crate::sd::host::{HostError, Transfer};
+use fake_host::{FakeHost, Fault};
+
+const CRC: Fault = Fault::Host(HostError::DataCorrupt {
+    index: 18,
+    status: 0x0020_8000,
+});
+
+/// A card that is read by DMA.
+fn with_dma() -> FakeHost {
+    let mut host = FakeHost::sdhc();
+    host.transfer = Transfer::Adma2;
+    (host.map, host.map_in_use) = (Some(DmaMap::Identity), Some(DmaMap::Identity));
+    host
+}
 
 fn init(host: FakeHost) -> SdCard<FakeHost> {
     SdCard::init(host).map_err(|(error, _)| error).unwrap()

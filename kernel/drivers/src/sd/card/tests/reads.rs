@@ -1,8 +1,7 @@
 //! Reads, retries and the change to DMA.
 
 use super::fake_host::{FakeHost, Fault, TRAN};
-use super::{init, read};
-use crate::sd::adma::DmaMap;
+use super::{CRC, init, read, with_dma};
 use crate::sd::card::reads::PIECE_BLOCKS;
 use crate::sd::card::{CardError, Counters, DEFAULT_SPEED_HZ, Failure};
 use crate::sd::host::{HostError, Transfer};
@@ -49,11 +48,6 @@ fn reads_beyond_the_end_are_refused() {
     }
     card.read_blocks(n_blocks - 2, &mut buf).unwrap();
 }
-
-const CRC: Fault = Fault::Host(HostError::DataCorrupt {
-    index: 18,
-    status: 0x0020_8000,
-});
 
 #[test]
 fn a_crc_error_is_retried_after_a_reset_of_the_lines() {
@@ -120,90 +114,6 @@ fn after_three_failures_the_clock_is_halved_and_stays_so() {
 }
 
 #[test]
-fn after_dma_comes_pio() {
-    let mut host = FakeHost::sdhc();
-    host.transfer = Transfer::Adma2;
-    (host.map, host.map_in_use) = (Some(DmaMap::Identity), Some(DmaMap::Identity));
-    let mut card = init(host);
-    card.host.faults = [Fault::Host(HostError::Dma { status: 1 }); 3].into();
-    let (blocks, log) = read(&mut card, 5, 2);
-    assert_eq!(blocks, [5, 6]);
-    assert!(log.contains(&"pio".to_string()));
-    assert!(!log.iter().any(|l| l.starts_with("clock")));
-    assert_eq!(card.transfer(), Transfer::Pio);
-}
-
-fn with_dma() -> FakeHost {
-    let mut host = FakeHost::sdhc();
-    host.transfer = Transfer::Adma2;
-    (host.map, host.map_in_use) = (Some(DmaMap::Identity), Some(DmaMap::Identity));
-    host
-}
-
-#[test]
-fn crc_errors_slow_the_clock_and_leave_dma() {
-    let mut card = init(with_dma());
-    card.host.faults = [CRC; 3].into();
-    let (_, log) = read(&mut card, 5, 2);
-    assert!(log.contains(&"clock 25000000".to_string()));
-    assert_eq!(card.transfer(), Transfer::Adma2);
-    // The card stays slow when it is started again.
-    card.host.has_reset_itself = true;
-    card.host.faults = [CRC].into();
-    read(&mut card, 5, 2);
-    assert_eq!(card.clock_hz(), DEFAULT_SPEED_HZ);
-}
-
-#[test]
-fn a_block_that_dma_brought_in_wrongly_is_found_and_dma_given_up() {
-    let n = 64;
-    let mut card = init(with_dma());
-    let (_, log) = read(&mut card, 0, n);
-    let samples = log.iter().filter(|l| l.contains("by port")).count();
-    assert_eq!(samples, 1);
-    // Whichever block is chosen, it is wrong.
-    let mut found = 0;
-    for bent in 0..n as u32 {
-        let mut card = init(with_dma());
-        card.host.time_us.set(u64::from(bent) << 20);
-        card.host.bent_block = Some(bent);
-        let (mut buf, told) = (vec![0; n * 512], "the SD card is read without DMA");
-        card.host.log.clear();
-        card.read_blocks(0, &mut buf).unwrap();
-        found += usize::from(card.counters().retries > 0);
-        assert_eq!(
-            card.host.log.iter().any(|l| l.starts_with(told)),
-            card.transfer() == Transfer::Pio
-        );
-    }
-    assert!(found > 0, "chance never chose the block in {n} cards");
-    // Two in one piece of 4 MiB.
-    let mut card = init(with_dma());
-    let (_, log) = read(&mut card, 0, PIECE_BLOCKS);
-    let samples = log.iter().filter(|l| l.contains("by port")).count();
-    assert_eq!(samples, 2);
-}
-
-#[test]
-fn one_bad_read_does_not_cost_dma() {
-    let mut card = init(FakeHost::sdhc());
-    card.host.map = Some(DmaMap::Identity);
-    card.host.faults = [Fault::None, Fault::Host(HostError::Dma { status: 1 })].into();
-    let (mut by_pio, mut by_dma) = ([0; 1024], [0; 1024]);
-    let maps = [DmaMap::Identity];
-    let adopted = card.adopt_dma(&maps, &mut by_pio, &mut by_dma);
-    assert_eq!(adopted, Ok(Some(DmaMap::Identity)));
-    // Two do, and it is said.
-    card.host.log.clear();
-    let fault = Fault::Host(HostError::Dma { status: 1 });
-    card.host.faults = [Fault::None, fault, fault].into();
-    let adopted = card.adopt_dma(&maps, &mut by_pio, &mut by_dma);
-    assert_eq!(adopted, Ok(None));
-    let told = "the SD card is read without DMA: loading takes longer".to_string();
-    assert_eq!(card.host.log.last(), Some(&told));
-}
-
-#[test]
 fn a_card_that_stays_silent_is_given_up_in_time_and_not_in_silence() {
     let mut card = init(with_dma());
     card.host.fault_us = 3_000_000;
@@ -236,28 +146,19 @@ fn a_card_that_reset_itself_is_started_again_if_it_is_the_same() {
 }
 
 #[test]
-fn dma_is_adopted_only_where_it_brings_in_what_pio_does() {
-    use DmaMap::{Alias, Identity};
-    for (map, maps, expected) in [
-        (Some(Identity), &[Identity][..], Some(Identity)),
-        (Some(Alias), &[Identity, Alias], Some(Alias)),
-        (Some(Alias), &[Identity], None),
-        (None, &[Identity, Alias], None),
-        (Some(Identity), &[], None),
-    ] {
+fn a_card_that_counts_otherwise_after_a_restart_is_another_one() {
+    let changes: [fn(&mut FakeHost); 2] = [
+        |host| host.high_capacity = false,
+        |host| host.csd += 1 << 48,
+    ];
+    for change in changes {
         let mut card = init(FakeHost::sdhc());
-        card.host.map = map;
-        let (mut by_pio, mut by_dma) = ([0; 1024], [0; 1024]);
-        let adopted = card.adopt_dma(maps, &mut by_pio, &mut by_dma).unwrap();
-        assert_eq!(adopted, expected);
-        let transfer = if expected.is_some() {
-            Transfer::Adma2
-        } else {
-            Transfer::Pio
-        };
-        assert_eq!(card.transfer(), transfer);
-        assert_eq!(read(&mut card, 5, 2).0, [5, 6]);
-        assert_eq!(card.counters().retries, 0);
+        let last = card.n_blocks() - 2;
+        card.host.has_reset_itself = true;
+        change(&mut card.host);
+        let error = card.read_blocks(last, &mut [0; 1024]).unwrap_err();
+        assert_eq!(error, CardError::Exchanged);
+        assert_eq!(card.n_blocks(), last + 2);
     }
 }
 

@@ -6,6 +6,7 @@ use super::chip::rig::{lines, memory, start};
 use crate::dma::shadow::ShadowMemory;
 use crate::sd::adma::DmaMap;
 use crate::sd::card::{Counters, Measured, Modes, PioReason};
+use crate::sd::host::Transfer;
 
 const LEN_BYTES: usize = 256 << 10;
 
@@ -22,7 +23,7 @@ fn buffers(memory: &ShadowMemory) -> [&'static mut [u8]; 2] {
     buffers
 }
 
-fn adma_faults(effect: Effect, times: usize) -> Vec<Fault> {
+fn faults(effect: Effect, times: usize) -> Vec<Fault> {
     let skip = 0;
     let command = "18";
     vec![Fault {
@@ -82,7 +83,7 @@ fn a_byte_that_dma_brings_in_wrongly_is_said() {
     let chip = Chip::new(&memory, DmaMap::Identity);
     let mut card = start(&chip, Modes::default(), &[DmaMap::Identity]).unwrap();
     let [by_dma, by_pio] = buffers(&memory);
-    chip.card.borrow_mut().faults = adma_faults(Effect::Bent, 1);
+    chip.card.borrow_mut().faults = faults(Effect::Bent, 1);
     let measured = card.measure(3, by_dma, Some(by_pio)).unwrap();
     // One sample of 512 blocks has not met it.
     assert_eq!(measured.dma.unwrap().counters, Counters::default());
@@ -98,7 +99,7 @@ fn failures_are_counted_and_what_ends_by_pio_is_none_by_dma() {
     let chip = Chip::new(&memory, DmaMap::Identity);
     let mut card = start(&chip, Modes::default(), &[DmaMap::Identity]).unwrap();
     let [by_dma, by_pio] = buffers(&memory);
-    chip.card.borrow_mut().faults = adma_faults(Effect::Crc, 1);
+    chip.card.borrow_mut().faults = faults(Effect::Crc, 1);
     let measured = card.measure(3, by_dma, Some(by_pio)).unwrap();
     let once = Counters {
         retries: 1,
@@ -109,7 +110,7 @@ fn failures_are_counted_and_what_ends_by_pio_is_none_by_dma() {
     assert_eq!(measured.pio.unwrap().counters, Counters::default());
     assert_eq!(measured.differing_bytes, 0);
 
-    chip.card.borrow_mut().faults = adma_faults(Effect::Adma, 3);
+    chip.card.borrow_mut().faults = faults(Effect::Adma, 3);
     let measured = card.measure(3, by_dma, Some(by_pio)).unwrap();
     assert_eq!((measured.dma, measured.compared_bytes), (None, 0));
     assert_eq!(card.pio_reason(), Some(PioReason::GivenUp));
@@ -128,4 +129,38 @@ fn a_buffer_out_of_reach_is_not_measured_as_dma() {
     memory.map(buf, 0x1_0000_0000);
     let measured = card.measure(3, buf, None).unwrap();
     assert_eq!(measured, Measured::default());
+}
+
+#[test]
+#[cfg_attr(miri, ignore = "the engine writes what is lent to the driver")]
+fn bytes_of_an_earlier_read_do_not_pass_for_those_of_this_one() {
+    let memory = memory(1);
+    let chip = Chip::new(&memory, DmaMap::Identity);
+    let mut card = start(&chip, Modes::default(), &[DmaMap::Identity]).unwrap();
+    let [by_dma, _] = buffers(&memory);
+    card.measure(3, by_dma, None).unwrap();
+    chip.card.borrow_mut().faults = faults(Effect::Lost, 1);
+    let measured = card.measure(3, by_dma, None).unwrap();
+    assert_eq!(measured.dma.unwrap().counters.retries, 1);
+    assert!(is_right(by_dma, 3));
+}
+
+#[test]
+#[cfg_attr(miri, ignore = "the engine writes what is lent to the driver")]
+fn failures_of_the_data_port_do_not_cost_dma_and_its_blocks_are_not_sampled() {
+    let memory = memory(1);
+    let chip = Chip::new(&memory, DmaMap::Identity);
+    let mut card = start(&chip, Modes::default(), &[DmaMap::Identity]).unwrap();
+    let [by_dma, by_pio] = buffers(&memory);
+    chip.card.borrow_mut().log.clear();
+    // The first one is that by DMA.
+    chip.card.borrow_mut().faults = faults(Effect::NoData, 3);
+    chip.card.borrow_mut().faults[0].skip = 1;
+    let measured = card.measure(3, by_dma, Some(by_pio)).unwrap();
+    assert_eq!(measured.pio.unwrap().counters.timeouts, 3);
+    assert_eq!(measured.differing_bytes, 0);
+    assert_eq!(card.transfer(), Transfer::Adma2);
+    let log = &chip.card.borrow().log;
+    let n_single = log.iter().filter(|name| *name == "17").count();
+    assert_eq!(n_single, 1, "the sample of what came in by DMA");
 }

@@ -25,6 +25,8 @@ pub(in super::super) enum Effect {
     Ecc,
     /// All of the data by DMA, a byte of them wrong, and nobody says so.
     Bent,
+    /// The DMA engine writes nothing, and nobody says so.
+    Lost,
     /// The automatic CMD12 goes unanswered.
     AutoStop,
     /// The DMA engine stops.

@@ -41,7 +41,10 @@ impl Chip<'_> {
             bytes[cut / 2] ^= 1;
         }
         let moved = if word & mode_command::DMA != 0 {
-            self.run_engine(&bytes[..cut], cut < bytes.len())
+            match effect {
+                Effect::Lost => Some(()),
+                _ => self.run_engine(&bytes[..cut], cut < bytes.len()),
+            }
         } else {
             self.block_words.set(block_bytes / 4);
             let words = bytes[..cut / block_bytes * block_bytes].chunks_exact(4);

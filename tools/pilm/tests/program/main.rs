@@ -1,5 +1,7 @@
 //! The program, called as a person calls it, on synthetic models.
 
+mod usage;
+
 use std::fs;
 use std::io;
 use std::path::PathBuf;
@@ -127,7 +129,8 @@ fn generate_repeats_itself_for_a_seed() {
     };
     let greedy = ask(&[]);
     assert_eq!(greedy, ask(&["--threads", "3"]));
-    assert_eq!(greedy, ask(&["--guess"]));
+    assert_eq!(greedy, ask(&["--speculate"]));
+    assert_eq!(greedy, ask(&["--speculate=3"]));
     assert_eq!(greedy, ask(&["--guess=3"]));
     assert!(greedy.trim().len() > 5, "{greedy:?}");
     let drawn = ask(&["--temperature", "1", "--seed", "7"]);
@@ -230,57 +233,4 @@ fn perplexity_of_several_runs_is_a_table_and_a_file_of_chunks() {
     assert_eq!(lines.len(), 1 + 2 * 3);
     assert!(lines[1].starts_with("1,q8.gguf,f16,31,"), "{chunks}");
     assert!(lines[6].starts_with("2,model.gguf,f32,31,") && lines[6].ends_with(",1.000000"));
-}
-
-#[test]
-fn bad_input_is_one_clear_line() {
-    let folder = Folder::with_model("bad", &Shape::llama_tied(), GgmlType::Q8_0);
-    let model = fs::read(folder.0.join("model.gguf")).unwrap();
-    fs::write(folder.0.join("short.gguf"), &model[..model.len() - 100]).unwrap();
-    fs::write(folder.0.join("other.gguf"), b"not a model at all").unwrap();
-    fs::write(
-        folder.0.join("text.txt"),
-        "The river ran down. ".repeat(300),
-    )
-    .unwrap();
-    for (args, expected) in [
-        (&["inspect", "none.gguf"][..], "opening none.gguf"),
-        (&["generate", "short.gguf", "--prompt", "x"], "truncated"),
-        (&["inspect", "other.gguf"], "not a GGUF file"),
-        (
-            &["logits", "model.gguf", "--ids", "1,x"],
-            "\"x\" is no token id",
-        ),
-        (&["logits", "model.gguf", "--ids", "512"], "token 512"),
-        (
-            &["quantize", "model.gguf", "model.gguf", "--type", "f16"],
-            "is the input",
-        ),
-        (
-            &[
-                "generate",
-                "model.gguf",
-                "--prompt",
-                "x",
-                "--temperature",
-                "5.1",
-            ],
-            "temperature is 5.1; choose a number from 0 to 5",
-        ),
-        (
-            &["ppl", "model.gguf", "text.txt", "--chunks", "0"],
-            "--chunks must be at least 1",
-        ),
-        (
-            &["ppl", "model.gguf", "text.txt", "--context", "513"],
-            "--context must be at most 512: more positions model.gguf does not have",
-        ),
-    ] {
-        let said = folder.refused(args);
-        assert!(
-            said.starts_with("pilm: ") && said.contains(expected),
-            "{args:?}: {said}"
-        );
-        assert_eq!(said.trim_end().lines().count(), 1, "{said}");
-    }
 }

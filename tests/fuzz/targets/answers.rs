@@ -1,0 +1,5 @@
+//! `fuzz::answers` under libFuzzer.
+
+#![no_main]
+
+libfuzzer_sys::fuzz_target!(|data: &[u8]| fuzz::answers::check(data));

@@ -1,0 +1,5 @@
+//! `fuzz::tree` under libFuzzer.
+
+#![no_main]
+
+libfuzzer_sys::fuzz_target!(|data: &[u8]| fuzz::tree::check(data));

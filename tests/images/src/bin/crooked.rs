@@ -1,0 +1,48 @@
+//! An image whose code ends within a page (see `build.rs`), which no tables can tell apart from its constants: the start
+//! must end before the MMU is on.
+
+#![cfg_attr(target_os = "none", no_std, no_main)]
+
+#[cfg(not(target_os = "none"))]
+fn main() {
+    eprintln!("this is an image for the board: `cargo xtask test` boots it");
+}
+
+#[cfg(target_os = "none")]
+mod image {
+    use boot::report::Report;
+    use boot::start::BootInfo;
+    use boot::wait;
+    use core::panic::PanicInfo;
+    use images::console::{self, Console};
+
+    boot::entry! {
+        main: main,
+        secondary: secondary,
+        exception: exception,
+        irq: irq,
+    }
+
+    fn main(_info: &BootInfo) -> ! {
+        Console::init().print(format_args!("mapped all the same\n"));
+        console::end()
+    }
+
+    fn exception(report: &Report<'_>) -> ! {
+        Console::resume().print(format_args!("{report}"));
+        console::end()
+    }
+
+    fn irq() {}
+
+    fn secondary(_core: usize) -> ! {
+        loop {
+            wait::for_event();
+        }
+    }
+
+    #[panic_handler]
+    fn panic(info: &PanicInfo<'_>) -> ! {
+        console::end_by_panic(info)
+    }
+}
