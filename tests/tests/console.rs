@@ -36,13 +36,14 @@ fn a_conversation() {
     let card = card();
     let mut pi = boot(&card);
     type_line(&mut pi, "/set max_tokens 8");
+    type_line(&mut pi, "/set seed 5");
     let answer = type_line(&mut pi, "Hello there");
-    assert!(answer.contains("tokens"), "no status line in:\n{answer}");
+    assert!(answer.contains(" | seed 5 | "), "no status line in:\n{answer}");
     let info = type_line(&mut pi, "/info");
     assert!(info.contains(MODEL), "{info}");
     type_line(&mut pi, "/reset");
     let again = type_line(&mut pi, "Hello there");
-    // greedy, from the same state: the same text; the line with the times differs
+    // the same seed and state: the same text; the line with the times differs
     let text = |answer: &str| {
         let lines: Vec<_> = answer.lines().collect();
         lines[1..lines.len() - 2].join("\n")

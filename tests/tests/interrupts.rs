@@ -40,6 +40,9 @@ fn without_interrupts_the_console_answers() {
 fn without_interrupts_ctrl_c_stops_an_answer() {
     let (_card, mut pi) = start("board.fail=interrupts");
     type_line(&mut pi, "/set max_tokens full");
+    // the answer must not end of itself
+    type_line(&mut pi, "/set temperature 0");
+    type_line(&mut pi, "/set stop_repetition off");
     pi.qemu().send_line("/raw Once upon a time").unwrap();
     pi.qemu().expect("time", REPLY).unwrap();
     std::thread::sleep(Duration::from_millis(300));

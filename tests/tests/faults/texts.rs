@@ -64,8 +64,8 @@ fn a_text_in_a_context_too_short() {
         board.types_line("/set context 100");
         board.types_line("/load Tiny");
         board.types_line("/set context auto");
-        let line = "the context takes 100 tokens and a chunk has 512: /set context 512 and /load the model again, or take a \
-                    model with a longer context";
+        let line = "the context takes 100 tokens and a chunk has 512: /set context 512 and /load the model again, or \
+                    take a model with a longer context";
         ppl(board, "context_too_short", line);
         board.types_line("/load Tiny");
     });

@@ -1,9 +1,9 @@
 //! The events of one request, each once and in order, whatever the wire does.
 
-use crate::client::{Link, MAX_QUIET, Watch};
+use crate::client::{Link, Watch};
 use crate::error::Error;
 use crate::lines::Heard;
-use crate::repeat::{self, Repeat};
+use crate::repeat::Repeat;
 use crate::transport::Transport;
 use protocol::event::{Done, ErrorCode, Finish, Line, Token};
 use protocol::request::{Abort, Reset};
@@ -48,40 +48,6 @@ pub struct Answer<'l, T> {
     /// How often it was asked again since something new came.
     attempts: u32,
     watch: Watch,
-}
-
-impl<T: Transport> Link<T> {
-    /// Asks; the answer is taken event by event.
-    ///
-    /// # Errors
-    /// The firmware does not answer.
-    pub fn ask(&mut self, op: Op) -> Result<Answer<'_, T>, Error> {
-        let op = match self.options().crc {
-            true => repeat::with_seed(op),
-            false => op,
-        };
-        self.prepare(&op)?;
-        Answer::begin(self, op)
-    }
-
-    /// Asks, and gives each event to `on_event`; how it ended.
-    ///
-    /// # Errors
-    /// The answer is an error, or does not come.
-    pub fn ask_with(
-        &mut self,
-        op: Op,
-        on_event: &mut dyn FnMut(Event<'static>),
-    ) -> Result<Done, Error> {
-        let mut answer = self.ask(op)?;
-        loop {
-            match answer.next(MAX_QUIET)? {
-                Step::Event(event) => on_event(event),
-                Step::Waiting => {}
-                Step::Done(done) => return Ok(done),
-            }
-        }
-    }
 }
 
 impl<'l, T: Transport> Answer<'l, T> {

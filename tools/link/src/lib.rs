@@ -35,6 +35,7 @@
 #![forbid(unsafe_code)]
 
 pub mod answer;
+mod ask;
 pub mod bad_wire;
 pub mod client;
 pub mod emulator;

@@ -82,6 +82,7 @@ fn request(n: usize) -> Op {
 fn compare(n_requests: usize, bytes_per_fault: u64) -> u64 {
     let mut good = linked(1, 0);
     let mut bad = linked(2, bytes_per_fault);
+    bad.transport().slow_down();
     for n in 0..n_requests {
         let expected = answer(&mut good, request(n));
         let found = answer(&mut bad, request(n));

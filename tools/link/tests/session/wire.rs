@@ -40,6 +40,8 @@ impl Way {
 struct State {
     to_board: Way,
     to_host: Way,
+    /// The line is behind now and then, so that tokens share events.
+    is_slow: bool,
     /// The host has hung up.
     is_closed: bool,
     /// The host finds the line gone, so often.
@@ -64,6 +66,11 @@ impl Serial for Wire {
     fn write(&self, bytes: &[u8]) {
         self.state().to_host.carry(bytes);
         self.0.1.notify_all();
+    }
+
+    fn is_behind(&self) -> bool {
+        let state = self.state();
+        state.is_slow && !state.to_host.n_bytes.is_multiple_of(3)
     }
 
     fn wait(&self) {
@@ -95,6 +102,7 @@ impl Host {
         let state = State {
             to_board: way(2 * seed),
             to_host: way(2 * seed + 1),
+            is_slow: false,
             is_closed: false,
             n_gone: 0,
         };
@@ -110,6 +118,11 @@ impl Host {
             wire,
             board: Some(board),
         }
+    }
+
+    /// From now on tokens share events, not always the same ones.
+    pub fn slow_down(&self) {
+        self.wire.state().is_slow = true;
     }
 
     /// Faults so far, in both directions.

@@ -1,13 +1,9 @@
-//! Lines of a program that are no requests, or ask for what cannot be.
+//! Lines that are no requests.
 
+use super::line;
 use crate::board::{crc32c, with_board};
 use protocol::Op;
 use serde_json::{Value, json};
-
-/// What is answered to a line: its id, the code, the message.
-fn line(line: impl AsRef<[u8]>, id: impl Into<Value>, code: &str, message: &str) {
-    with_board(|board| board.refuses(line, id, code, message));
-}
 
 /// The names of all ops.
 fn ops() -> String {
@@ -146,26 +142,6 @@ fn a_field_of_another_type() {
 }
 
 #[test]
-fn a_number_below_zero() {
-    line(
-        r#"{"id":1,"op":"complete","prompt":"a","max_tokens":-1}"#,
-        1,
-        "bad_value",
-        "\"max_tokens\" must be a whole number from 0 to 18446744073709551615 at line 1 column 53",
-    );
-}
-
-#[test]
-fn a_number_out_of_range() {
-    line(
-        r#"{"id":1,"op":"complete","prompt":"a","temperature":1e9}"#,
-        1,
-        "bad_value",
-        "\"temperature\" must be a number from 0 to 5",
-    );
-}
-
-#[test]
 fn a_number_that_is_none() {
     line(
         r#"{"id":1,"op":"complete","prompt":"a","temperature":NaN}"#,
@@ -216,102 +192,6 @@ fn a_line_longer_than_it_may_be() {
         1,
         "overlong",
         &format!("the line has {more} bytes more than the 262144 that a request may have"),
-    );
-}
-
-#[test]
-fn a_setting_that_does_not_exist() {
-    with_board(|board| {
-        let events = board.sends(br#"{"id":1,"op":"set","key":"heat","value":1}"#);
-        assert_eq!(events.len(), 1, "{events:?}");
-        assert_eq!(events[0]["code"], "bad_value", "{events:?}");
-        let message = events[0]["message"].as_str().unwrap();
-        assert!(
-            message.starts_with("no setting is called \"heat\"; there are "),
-            "{message}"
-        );
-    });
-}
-
-#[test]
-fn a_name_of_no_letters() {
-    line(
-        r#"{"id":1,"op":"load","name":""}"#,
-        1,
-        "bad_value",
-        "\"name\" must be a name, a part of one, or a number",
-    );
-}
-
-#[test]
-fn a_token_that_the_vocabulary_lacks() {
-    line(
-        r#"{"id":1,"op":"complete","ids":[1,70000]}"#,
-        1,
-        "bad_value",
-        "token id 70000 does not exist: the vocabulary has 512",
-    );
-}
-
-#[test]
-fn no_prompt() {
-    line(
-        r#"{"id":1,"op":"complete","ids":[]}"#,
-        1,
-        "empty_prompt",
-        "the prompt is empty",
-    );
-}
-
-#[test]
-fn two_prompts() {
-    line(
-        r#"{"id":1,"op":"complete","ids":[1],"prompt":"a"}"#,
-        1,
-        "bad_value",
-        "\"prompt\" must be either \"prompt\" or \"ids\"",
-    );
-}
-
-#[test]
-fn a_prompt_longer_than_the_context() {
-    let ids = ["7"; 600].join(",");
-    line(
-        format!(r#"{{"id":1,"op":"complete","ids":[{ids}]}}"#),
-        1,
-        "prompt_too_long",
-        "the prompt has 600 tokens and the context takes 512, of which the answer needs some: shorten it, or load the \
-         model with a longer context",
-    );
-}
-
-#[test]
-fn a_conversation_without_messages() {
-    line(
-        r#"{"id":1,"op":"chat","messages":[]}"#,
-        1,
-        "bad_value",
-        "\"messages\" is empty",
-    );
-}
-
-#[test]
-fn a_conversation_that_ends_with_an_answer() {
-    line(
-        r#"{"id":1,"op":"chat","messages":[{"role":"assistant","content":"a"}]}"#,
-        1,
-        "bad_value",
-        "the last message must be the user's",
-    );
-}
-
-#[test]
-fn a_role_that_does_not_exist() {
-    line(
-        r#"{"id":1,"op":"chat","messages":[{"role":"tool","content":"a"}]}"#,
-        1,
-        "bad_value",
-        "no role is called \"tool\"; there are system, user and assistant",
     );
 }
 
