@@ -38,7 +38,10 @@ fn a_conversation() {
     type_line(&mut pi, "/set max_tokens 8");
     type_line(&mut pi, "/set seed 5");
     let answer = type_line(&mut pi, "Hello there");
-    assert!(answer.contains(" | seed 5 | "), "no status line in:\n{answer}");
+    assert!(
+        answer.contains(" | seed 5 | "),
+        "no status line in:\n{answer}"
+    );
     let info = type_line(&mut pi, "/info");
     assert!(info.contains(MODEL), "{info}");
     type_line(&mut pi, "/reset");
