@@ -184,8 +184,12 @@ fn sections_hold_for_the_models_that_they_name() {
     assert_eq!(both.system.as_deref(), Some("be brief"));
     assert_eq!(layers.for_model("smollm2.gguf").temperature, Some(0.0));
     // what is set by hand holds for the next model too, in its last value
+    let mut once = layers.clone();
+    once.note(Setting::Temperature, "0.9");
     layers.note(Setting::Temperature, "1");
     layers.note(Setting::Temperature, "0.9");
+    // only the last value takes memory
+    assert_eq!(layers, once);
     assert_eq!(layers.for_model("smollm2.gguf").temperature, Some(0.9));
     layers.note(Setting::Temperature, "default");
     assert_eq!(layers.for_model("smollm2.gguf").temperature, None);

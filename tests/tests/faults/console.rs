@@ -120,7 +120,7 @@ fn a_setting_that_does_not_exist() {
 fn a_value_that_a_setting_cannot_have() {
     line(
         b"/set temperature nan",
-        &["temperature cannot be \"nan\": it takes a number from 0 to 5"],
+        &["temperature cannot be \"nan\": it takes a number from 0 to 5, or default"],
     );
 }
 

@@ -45,7 +45,7 @@ fn a_setting_of_the_file_that_is_no_text() {
 
 #[test]
 fn a_value_of_the_file_that_a_setting_cannot_have() {
-    let line = "pilm.txt: temperature cannot be \"hot\": it takes a number from 0 to 5";
+    let line = "pilm.txt: temperature cannot be \"hot\": it takes a number from 0 to 5, or default";
     assert_eq!(row("pilm.txt: temperature "), line);
 }
 

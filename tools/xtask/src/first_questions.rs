@@ -72,7 +72,8 @@ pub fn ask(options: &Options) -> Result<()> {
             .args([
                 "run",
                 "--quiet",
-                "--release",
+                "--profile",
+            "host",
                 "--package",
                 "pilm",
                 "--",

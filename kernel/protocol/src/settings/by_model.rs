@@ -46,7 +46,7 @@ impl Section {
 }
 
 /// Where settings come from, each overriding those before: the start, the sections, what was set since.
-#[derive(Debug, Clone, Default)]
+#[derive(Debug, Clone, Default, PartialEq)]
 pub struct Layers {
     start: Settings,
     sections: Vec<Section>,
