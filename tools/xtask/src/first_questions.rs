@@ -73,7 +73,7 @@ pub fn ask(options: &Options) -> Result<()> {
                 "run",
                 "--quiet",
                 "--profile",
-            "host",
+                "host",
                 "--package",
                 "pilm",
                 "--",
