@@ -229,9 +229,7 @@ pub fn init_interrupts(fail: bool) -> bool {
     boot::cpu::enable_irqs();
     boot::cpu::without_irqs(|| GIC.lock().as_mut().map(Gic::wake_self));
     let arrive = Clock.wait_until(ARRIVAL_LIMIT_US, &mut || ARRIVED.load(Ordering::Relaxed));
-    if !arrive {
-        serial::poll();
-    }
+    serial::use_interrupts(arrive);
     arrive
 }
 
@@ -249,7 +247,7 @@ pub fn handle_interrupt() {
             Ordering::Relaxed,
         );
         match taken.id() {
-            gic::UART => serial::receive(),
+            gic::UART => serial::handle_interrupt(),
             gic::WAKE => ARRIVED.store(true, Ordering::Relaxed),
             unexpected => gic.disable(unexpected),
         }

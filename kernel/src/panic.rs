@@ -15,11 +15,12 @@ use drivers::rx_ring::RxRing;
 use crate::board;
 use crate::clock::Clock;
 use crate::ending::{self, Turn};
+use crate::serial;
 
 /// How long the report stays before the board restarts by itself.
 const STAY_US: u64 = 10_000_000;
 
-static KEYS: RxRing = RxRing::new();
+static KEYS: RxRing<16> = RxRing::new();
 
 /// A UART that nobody else knows of.
 struct LastWords {
@@ -40,10 +41,26 @@ impl Write for LastWords {
 }
 
 impl LastWords {
+    /// A UART for the last words.
+    fn new() -> Self {
+        Self {
+            uart: board::new_uart(),
+            is_stuck: false,
+        }
+    }
+
+    /// Sends what was printed before: some of it may still be in the ring, and in the FIFO.
+    fn finish(&mut self) {
+        while let Some(byte) = serial::take_unsent() {
+            self.send(byte);
+        }
+        self.uart.flush(&Clock);
+    }
+
     fn send(&mut self, byte: u8) {
         let uart = &mut self.uart;
-        let mut try_write = |byte| uart.try_write(byte);
-        self.is_stuck = !pl011::send(byte, self.is_stuck, &Clock, &mut try_write);
+        let mut try_write = || uart.try_write(byte);
+        self.is_stuck = !pl011::send(self.is_stuck, &Clock, &mut try_write);
     }
 }
 
@@ -75,12 +92,8 @@ pub fn end(what: fmt::Arguments<'_>, callers: impl Iterator<Item = u64>) -> ! {
     }
     board::interrupt_others(core);
     wait::wake();
-    let mut last = LastWords {
-        uart: board::new_uart(),
-        is_stuck: false,
-    };
-    // What was printed before comes first: some of it may still be in the FIFO.
-    last.uart.flush(&Clock);
+    let mut last = LastWords::new();
+    last.finish();
     // A UART that cannot be written to leaves nobody to tell.
     let _ = writeln!(last, "\n{what}");
     for addr in callers {
@@ -101,7 +114,7 @@ pub fn end(what: fmt::Arguments<'_>, callers: impl Iterator<Item = u64>) -> ! {
 /// Resets the board. What the UART still holds goes out first.
 pub fn restart() -> ! {
     cpu::mask_all();
-    board::new_uart().flush(&Clock);
+    LastWords::new().finish();
     let mut watchdog = board::watchdog();
     loop {
         watchdog.reset();

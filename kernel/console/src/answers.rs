@@ -60,6 +60,13 @@ impl<'s> Answers<'s> {
         self.next_n = has_crc.then_some(0);
     }
 
+    /// Writes what answers another request, or none, in the middle of an answer, whose tokens wait on.
+    pub fn aside(&mut self, has_crc: bool, id: &Id, events: &[Event<'_>]) {
+        let next_n = core::mem::replace(&mut self.next_n, has_crc.then_some(0));
+        events.iter().for_each(|event| self.write(id, event, 1));
+        self.next_n = next_n;
+    }
+
     /// Writes an event, or keeps a token for the next one.
     pub fn event(&mut self, id: &Id, event: &Event<'_>) {
         match event {

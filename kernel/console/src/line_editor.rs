@@ -106,7 +106,7 @@ impl LineEditor {
     /// a finished line has been shown whole and the cursor is on a new row.
     pub fn push(&mut self, byte: u8, echo: &mut Vec<u8>) -> Option<Input> {
         if self.json.is_some() {
-            return self.push_json(byte);
+            return self.push_json(byte, echo);
         }
         if byte == b'{' && self.is_empty() && self.dropped == 0 {
             self.keys.swallows(byte);
@@ -144,7 +144,7 @@ impl LineEditor {
     }
 
     /// Ctrl-C, CR, LF, Ctrl-U and backspace occur in no JSON text; all other bytes are the line's.
-    fn push_json(&mut self, byte: u8) -> Option<Input> {
+    fn push_json(&mut self, byte: u8, echo: &mut Vec<u8>) -> Option<Input> {
         let bytes = self.json.as_mut()?;
         match byte {
             b'\r' | b'\n' | 0x03 | 0x15 => {}
@@ -166,7 +166,10 @@ impl LineEditor {
         let dropped = core::mem::take(&mut self.dropped);
         let bytes = self.json.take()?;
         match byte {
-            0x03 => return Some(Input::Interrupt),
+            0x03 => {
+                echo.extend_from_slice(b"^C\r\n");
+                return Some(Input::Interrupt);
+            }
             b'\r' => self.keys.note_cr(),
             b'\n' => {}
             _ => return None,

@@ -269,7 +269,7 @@ impl<'b> Person<'b> {
             // Nothing was measured; or a person has not asked for it.
             Event::Bench(_) | Event::Membw(_) => {}
             Event::Logits(_) | Event::Counts(_) | Event::Tokens(_) | Event::Progress(_) => {}
-            Event::Settings(_) | Event::Notice(_) => {}
+            Event::Settings(_) | Event::Notice(_) | Event::Lost(_) | Event::Ready(_) => {}
         }
         None
     }

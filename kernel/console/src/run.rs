@@ -1,29 +1,27 @@
 //! The loop: input to requests, steps, events to output.
 
+mod at_once;
 mod requests;
 
 use crate::answers::Answers;
 use crate::board::Board;
-use crate::command::{self, Action};
-use crate::input_queue::InputQueue;
+use crate::command;
+use crate::input_queue::{InputQueue, Next, PASTE_MARKS_ON};
 use crate::line_editor::Input;
 use crate::person::{Client, Person};
-use crate::screen::{Screen, counted, say};
-use alloc::string::String;
+use crate::screen::{Screen, say};
 use alloc::vec::Vec;
 use ops::arena::Line;
-use protocol::crc_line::BadCrc;
-use protocol::event::{Error, ErrorCode, Event};
-use protocol::request::{Ask, Models};
+use protocol::event::Event;
+use protocol::request::Models;
 use protocol::settings::Section;
-use protocol::{Id, Op, Request, Setting, Settings};
+use protocol::{Op, Request, Setting, Settings};
 use session::{Session, SessionState, Step};
 
 /// What is shown where a person types.
 const PROMPT: &str = "> ";
 
-/// Asks the terminal to mark pasted text (xterm's mode 2004), and no longer to.
-const PASTE_MARKS_ON: &str = "\x1b[?2004h";
+/// Asks the terminal to mark pasted text no longer.
 const PASTE_MARKS_OFF: &str = "\x1b[?2004l";
 
 /// Memory for measurements and for the selftest: far more than the caches hold, and little of the RAM.
@@ -55,15 +53,16 @@ pub fn run<B: Board>(board: &B, ram: &mut [Line]) -> Exit {
     let mut console = Console {
         board,
         screen,
-        input: InputQueue::new(board.serial(), PROMPT, settings.columns),
+        input: InputQueue::new(board.serial(), PROMPT, settings.columns, !quiet),
         person: Person::new(screen, board.facts()),
         answers: Answers::new(board.serial()),
         client: Client::Start { quiet },
         is_busy: false,
+        is_ready_due: settings.ready,
         reported_lost: 0,
     };
     if !quiet {
-        // The terminal marks what is pasted from here on, so that its line ends enter nothing.
+        // A paste may come before the first prompt.
         screen.put(PASTE_MARKS_ON);
         console.person.banner();
     }
@@ -120,8 +119,10 @@ struct Console<'b, B: Board> {
     answers: Answers<'b>,
     /// Who has asked what is being answered.
     client: Client,
-    /// Whether the input looks for a stop.
+    /// Whether the input knows of a request that runs.
     is_busy: bool,
+    /// Whether an event is to say when everything before it is over.
+    is_ready_due: bool,
     /// Lost bytes that have been reported.
     reported_lost: u32,
 }
@@ -131,24 +132,15 @@ impl<'b, B: Board> Console<'b, B> {
     fn serve(&mut self, session: &mut Session<'_, 'b, B>) -> Option<Exit> {
         loop {
             self.show_events(session);
-            if session.can_stop() {
-                if !self.is_busy {
-                    self.input.begin(self.client.id());
-                    self.is_busy = true;
+            if !session.is_running() {
+                if core::mem::take(&mut self.is_busy) {
+                    self.input.end();
                 }
-                if self.input.poll() {
-                    session.stop();
-                    continue;
-                }
-            } else if core::mem::take(&mut self.is_busy) {
-                self.input.end();
+            } else if !core::mem::replace(&mut self.is_busy, true) {
+                self.input.begin(self.client.id(), session.can_stop());
             }
-            let (person, answers, client) = (&mut self.person, &mut self.answers, &self.client);
-            let step = session.step(&mut |id, file, progress| match client {
-                Client::Program(_) => answers.event(id, &Event::Progress(progress)),
-                Client::Start { quiet: true } => {}
-                Client::Start { .. } | Client::Person(_) => person.progress(file, progress),
-            });
+            self.attend(session);
+            let step = self.step(session);
             match step {
                 Step::Busy => {}
                 Step::Reload => {
@@ -160,103 +152,54 @@ impl<'b, B: Board> Console<'b, B> {
                     return Some(Exit::Reboot);
                 }
                 Step::Idle => {
-                    let Some(input) = self.input.next_input() else {
+                    let Some(input) = self.next_input(session) else {
                         return Some(Exit::End);
                     };
-                    self.report_lost();
                     self.take_input(input, session);
                 }
             }
         }
     }
 
-    /// Turns a line into a request, or answers it.
-    fn take_input(&mut self, input: Input, session: &mut Session<'_, 'b, B>) {
-        if self.input.lines.is_required() && requests::needs_crc(&input) {
-            return self.refuse_line(BadCrc::Missing);
-        }
-        match input {
-            Input::Json(line) => self.take_request(&line, session),
-            Input::Line(line) => match command::parse(&line) {
-                Ok(command::Line::Blank) => {}
-                Ok(command::Line::Text(text)) => {
-                    let text = match session.model() {
-                        // The list at the start is a menu: a number picks.
-                        None if text.trim().parse::<usize>().is_ok() => command::load(text.trim()),
-                        _ => Op::Ask(Ask {
-                            text: String::from(text),
-                        }),
-                    };
-                    self.ask(text, session);
+    /// Does the next piece of work; during a load it looks for what acts at once, too.
+    fn step(&mut self, session: &mut Session<'_, 'b, B>) -> Step {
+        session.step(&mut |loading| {
+            self.attend_loading(loading);
+            let Some(progress) = loading.progress else {
+                return;
+            };
+            match self.client {
+                Client::Program(_) => self.answers.event(loading.id, &Event::Progress(progress)),
+                Client::Start { quiet: true } => {}
+                Client::Start { .. } | Client::Person(_) => {
+                    self.person.progress(loading.file, progress);
                 }
-                Ok(command::Line::Command(Action::Ask(op))) => self.ask(op, session),
-                Ok(command::Line::Command(action)) => {
-                    self.person
-                        .show(&action, session.settings(), session.model())
-                }
-                Err(error) => say!(self.screen, "{error}"),
-            },
-            Input::Overlong {
-                json: Some(start),
-                limit,
-                dropped,
-            } => {
-                let id = Request::parse(&start)
-                    .map_or_else(|rejected| rejected.id, |request| request.id);
-                let message = format_args!(
-                    "the line has {} more than the {limit} that a request may have",
-                    counted(dropped, "byte")
-                );
-                self.answers.begin(self.input.lines.is_required());
-                self.refuse(&id, Error::new(ErrorCode::Overlong, message));
             }
-            Input::Overlong {
-                json: None,
-                limit,
-                dropped,
-            } => say!(
-                self.screen,
-                "the line has {} more than the {limit} that it may have; nothing was sent. The up key gives its \
-                 beginning back",
-                counted(dropped, "byte")
-            ),
-            Input::InvalidUtf8 { count, first } => say!(
-                self.screen,
-                "not UTF-8: {} (the first is 0x{first:02X}); nothing was sent. Set the terminal to UTF-8; the up key \
-                 gives the line back",
-                counted(count, "byte")
-            ),
-            Input::EndOfInput => self
-                .screen
-                .line("\n/reboot restarts the board; to leave, close the terminal program"),
-            Input::Interrupt => {}
-        }
+        })
     }
 
-    fn submit(&mut self, request: Request, session: &mut Session<'_, 'b, B>) {
-        if let Op::Reset(_) = request.op {
-            self.input.lines.reset();
+    /// Waits for the next line, when everything before is over.
+    fn next_input(&mut self, session: &Session<'_, 'b, B>) -> Option<Input> {
+        if core::mem::take(&mut self.is_ready_due) {
+            self.say_ready(session);
         }
-        session.submit_for(self.client.asker(), request);
-    }
-
-    /// Submits what a person asks.
-    fn ask(&mut self, op: Op, session: &mut Session<'_, 'b, B>) {
-        if let Err(error) = op.check() {
-            return say!(self.screen, "{error}");
+        loop {
+            let (board, reported) = (self.board, self.reported_lost);
+            let next = self.input.next_input(&|| board.lost_bytes() != reported);
+            self.report_lost();
+            match next {
+                Next::Input(input) => return Some(input),
+                Next::Lost => {}
+                Next::End => return None,
+            }
         }
-        self.person.begin(&op, session.settings(), session.model());
-        self.client = Client::Person(op.name());
-        self.submit(Request::unnamed(op), session);
-    }
-
-    fn refuse(&mut self, id: &Id, error: Error<'_>) {
-        self.answers.event(id, &Event::Error(error));
     }
 
     /// Shows all events that there are, in the words of who has asked.
     fn show_events(&mut self, session: &mut Session<'_, 'b, B>) {
         while let Some((id, event)) = session.take() {
+            // Showing it takes time, in which bytes arrive.
+            self.input.drain();
             let changed = match &event {
                 Event::Settings(changed) => Setting::named(&changed.key),
                 _ => None,
@@ -295,28 +238,6 @@ impl<'b, B: Board> Console<'b, B> {
                 session.model(),
                 session.has_conversation(),
             );
-        }
-    }
-
-    /// Says it when received bytes were lost.
-    fn report_lost(&mut self) {
-        let ahead = self.input.take_lost();
-        if ahead > 0 {
-            say!(
-                self.screen,
-                "{} lost: more was typed ahead than is kept",
-                counted(ahead, "byte")
-            );
-        }
-        let on_line = self.board.lost_bytes();
-        if on_line != self.reported_lost {
-            let lost = on_line.wrapping_sub(self.reported_lost);
-            say!(
-                self.screen,
-                "lost or damaged while received: {}; what was typed may be incomplete",
-                counted(lost as usize, "byte")
-            );
-            self.reported_lost = on_line;
         }
     }
 }

@@ -1,7 +1,7 @@
 //! The PL011 UART: the console.
 //!
 //! Received bytes are taken by interrupt into a ring, because the 32 bytes of the FIFO last 2.8 ms at
-//! 115200 baud and the core may be busy for longer. Sending polls.
+//! 115200 baud and the core may be busy for longer. Sent bytes wait in a ring, from which an interrupt fills the FIFO.
 //!
 //! **Resources**: Arm PL011 manual (DDI 0183), §3.3; docs/hardware.md UART-1 to UART-7.
 
@@ -10,35 +10,35 @@ pub mod registers;
 
 pub use self::clock::{DEFAULT_CLOCK_HZ, believable_clock_hz, start_clock};
 
-use tock_registers::interfaces::{Readable, Writeable};
+use tock_registers::interfaces::{ReadWriteable, Readable, Writeable};
 
 use self::registers::{CR, DR, FR, IFLS, IMSC, LCRH, Registers};
+use crate::byte_ring::ByteRing;
 use crate::clock::Clock;
 use crate::mmio::Mmio;
 use crate::rx_ring::RxRing;
 
 /// Longer than a full FIFO takes at 9600 baud.
 const DRAIN_LIMIT_US: u64 = 100_000;
+/// Depth of the FIFOs: no more is sent at once, so that received bytes do not wait.
+const FIFO_BYTES: usize = 32;
+/// All interrupts but the transmitter's, which lasts until the FIFO is filled.
+const RECEIVE_INTERRUPTS: u32 = 0x7FF & !(1 << 5);
 /// Longer than a byte takes at the slowest rate: a UART that takes none for so long takes no more.
 const SEND_LIMIT_US: u64 = 100_000;
 /// Most bytes taken at once: more than any line and what may wait behind it, because bytes that are left in the
 /// FIFO raise no interrupt. A block without a clock never says that it is empty.
 const RECEIVE_LIMIT: usize = 1 << 20;
 
-/// Sends `byte` by `try_write`, which says whether there was room; whether it was sent.
+/// Sends by `try_send`, which says whether there was room; whether it was sent.
 ///
 /// A transmitter that takes nothing for 100 ms is stuck, and so is what is sent to it: the next byte
 /// (`was_stuck`) gets one try and no wait, until there is room again.
-pub fn send(
-    byte: u8,
-    was_stuck: bool,
-    clock: &impl Clock,
-    try_write: &mut dyn FnMut(u8) -> bool,
-) -> bool {
+pub fn send(was_stuck: bool, clock: &impl Clock, try_send: &mut dyn FnMut() -> bool) -> bool {
     if was_stuck {
-        try_write(byte)
+        try_send()
     } else {
-        clock.wait_until(SEND_LIMIT_US, &mut || try_write(byte))
+        clock.wait_until(SEND_LIMIT_US, try_send)
     }
 }
 
@@ -118,16 +118,18 @@ impl Pl011 {
 
     /// Lets the receive interrupts through: a quarter of the FIFO, the rest after a pause, overruns.
     pub fn enable_rx_interrupts(&mut self) {
-        self.registers.ifls.write(IFLS::RXIFLSEL::OneQuarter);
+        self.registers
+            .ifls
+            .write(IFLS::RXIFLSEL::OneQuarter + IFLS::TXIFLSEL::OneEighth);
         self.registers
             .imsc
             .write(IMSC::RX::SET + IMSC::RT::SET + IMSC::OE::SET);
     }
 
     /// Moves what has been received into `ring` and clears the interrupt.
-    pub fn receive(&mut self, ring: &RxRing) {
+    pub fn receive<const N: usize>(&mut self, ring: &RxRing<N>) {
         // Cleared first: a byte that arrives after the last look raises it anew.
-        self.registers.icr.set(0x7FF);
+        self.registers.icr.set(RECEIVE_INTERRUPTS);
         for _ in 0..RECEIVE_LIMIT {
             if self.registers.fr.is_set(FR::RXFE) {
                 return;
@@ -141,6 +143,28 @@ impl Pl011 {
             } else {
                 ring.push(received.read(DR::DATA) as u8);
             }
+        }
+    }
+
+    /// Fills the FIFO from `ring`. What is left is due at the interrupt, if `by_interrupt` lets it through: it comes
+    /// when little is left in a FIFO that was full, and stays until it is filled again.
+    pub fn transmit<const N: usize>(&mut self, ring: &ByteRing<N>, by_interrupt: bool) {
+        for _ in 0..FIFO_BYTES {
+            if self.registers.fr.is_set(FR::TXFF) {
+                break;
+            }
+            let Some(byte) = ring.pop() else { break };
+            self.registers.dr.set(u32::from(byte));
+        }
+        self.let_transmit_interrupt(by_interrupt && !ring.is_empty());
+    }
+
+    /// Lets the transmit interrupt through, or no longer.
+    pub fn let_transmit_interrupt(&mut self, through: bool) {
+        let imsc = &self.registers.imsc;
+        match through {
+            true => imsc.modify(IMSC::TX::SET),
+            false => imsc.modify(IMSC::TX::CLEAR),
         }
     }
 

@@ -1,24 +1,23 @@
-//! Received bytes on their way from the interrupt to whoever reads them.
-//!
-//! One writer (the interrupt handler) and one reader; each owns one of the two positions, so that
-//! plain loads and stores are enough.
+//! Received bytes on their way from the interrupt to whoever reads them, with what went wrong on the line.
 
-use core::sync::atomic::{AtomicBool, AtomicU8, AtomicU32, AtomicUsize, Ordering};
+use crate::byte_ring::ByteRing;
+use core::sync::atomic::{AtomicBool, AtomicU32, Ordering};
 
-/// Bytes that fit: 1.4 s of pasting at 115200 baud.
-pub const RING_BYTES: usize = 16 << 10;
+/// Bytes that fit: what a program may send without waiting for answers, whatever the core is busy with.
+pub const RING_BYTES: usize = 512 << 10;
 
 /// Ctrl-C.
 const END_OF_TEXT: u8 = 0x03;
 
-/// A ring of received bytes, with what went wrong on the line.
+/// Stands where bytes are missing. It is in no UTF-8 text, so that two halves are not taken for a line.
+pub const GAP: u8 = 0xFF;
+
+/// A ring of received bytes.
 #[derive(Debug)]
-pub struct RxRing {
-    bytes: [AtomicU8; RING_BYTES],
-    /// Bytes ever written; only the writer changes it.
-    written: AtomicUsize,
-    /// Bytes ever read; only the reader changes it.
-    read: AtomicUsize,
+pub struct RxRing<const N: usize = RING_BYTES> {
+    bytes: ByteRing<N>,
+    /// Whether bytes are missing behind the last one; only the writer's.
+    has_gap: AtomicBool,
     interrupted: AtomicBool,
     overruns: AtomicU32,
     damaged: AtomicU32,
@@ -36,13 +35,12 @@ pub struct LineErrors {
     pub dropped: u32,
 }
 
-impl RxRing {
+impl<const N: usize> RxRing<N> {
     /// An empty ring.
     pub const fn new() -> Self {
         Self {
-            bytes: [const { AtomicU8::new(0) }; RING_BYTES],
-            written: AtomicUsize::new(0),
-            read: AtomicUsize::new(0),
+            bytes: ByteRing::new(),
+            has_gap: AtomicBool::new(false),
             interrupted: AtomicBool::new(false),
             overruns: AtomicU32::new(0),
             damaged: AtomicU32::new(0),
@@ -50,36 +48,31 @@ impl RxRing {
         }
     }
 
-    /// Adds a byte. For the writer.
+    /// Adds a byte, behind [`GAP`] if some are missing before it. For the writer.
     pub fn push(&self, byte: u8) {
         if byte == END_OF_TEXT {
             self.interrupted.store(true, Ordering::Relaxed);
         }
-        let written = self.written.load(Ordering::Relaxed);
-        if written.wrapping_sub(self.read.load(Ordering::Acquire)) == RING_BYTES {
-            add_one(&self.dropped);
+        let has_gap = self.has_gap.load(Ordering::Relaxed);
+        if self.bytes.room() < 1 + usize::from(has_gap) {
+            self.lose(&self.dropped);
             return;
         }
-        self.bytes[written % RING_BYTES].store(byte, Ordering::Relaxed);
-        // The byte before the position: the reader must not see the one without the other.
-        self.written
-            .store(written.wrapping_add(1), Ordering::Release);
+        if has_gap {
+            self.has_gap.store(false, Ordering::Relaxed);
+            self.bytes.push(GAP);
+        }
+        self.bytes.push(byte);
     }
 
     /// Takes the oldest byte. For the reader.
     pub fn pop(&self) -> Option<u8> {
-        let read = self.read.load(Ordering::Relaxed);
-        if read == self.written.load(Ordering::Acquire) {
-            return None;
-        }
-        let byte = self.bytes[read % RING_BYTES].load(Ordering::Relaxed);
-        self.read.store(read.wrapping_add(1), Ordering::Release);
-        Some(byte)
+        self.bytes.pop()
     }
 
     /// Whether there is nothing to take.
     pub fn is_empty(&self) -> bool {
-        self.read.load(Ordering::Relaxed) == self.written.load(Ordering::Acquire)
+        self.bytes.is_empty()
     }
 
     /// Whether Ctrl-C has arrived since the flag was last cleared, wherever in the ring it is.
@@ -103,91 +96,77 @@ impl RxRing {
 
     /// The UART lost bytes. For the writer.
     pub fn count_overrun(&self) {
-        add_one(&self.overruns);
+        self.lose(&self.overruns);
     }
 
     /// A byte arrived damaged. For the writer.
     pub fn count_damaged(&self) {
-        add_one(&self.damaged);
+        self.lose(&self.damaged);
+    }
+
+    /// There is one writer: load and store are enough.
+    fn lose(&self, counter: &AtomicU32) {
+        self.has_gap.store(true, Ordering::Relaxed);
+        let count = counter.load(Ordering::Relaxed);
+        counter.store(count.saturating_add(1), Ordering::Relaxed);
     }
 }
 
-impl Default for RxRing {
+impl<const N: usize> Default for RxRing<N> {
     fn default() -> Self {
         Self::new()
     }
-}
-
-/// There is one writer: load and store are enough.
-fn add_one(counter: &AtomicU32) {
-    let count = counter.load(Ordering::Relaxed);
-    counter.store(count.saturating_add(1), Ordering::Relaxed);
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
 
-    #[test]
-    fn bytes_come_out_in_order_across_the_end() {
-        let ring = RxRing::new();
-        for round in 0..5 {
-            let bytes = (0..RING_BYTES * 2 / 3).map(|i| (i * 7 + round) as u8);
-            bytes.clone().for_each(|byte| ring.push(byte));
-            assert!(
-                bytes
-                    .map(Some)
-                    .eq(core::iter::from_fn(|| Some(ring.pop())).take(RING_BYTES * 2 / 3))
-            );
-            assert!(ring.is_empty());
-        }
-        assert_eq!(ring.pop(), None);
+    const N: usize = 256;
+
+    fn rest(ring: &RxRing<N>) -> Vec<u8> {
+        core::iter::from_fn(|| ring.pop()).collect()
     }
 
     #[test]
     fn what_does_not_fit_is_counted_and_the_rest_survives() {
-        let ring = RxRing::new();
-        (0..RING_BYTES + 3).for_each(|i| ring.push(i as u8));
+        let ring = RxRing::<N>::new();
+        (0..N + 3).for_each(|i| ring.push(i as u8));
         assert_eq!(ring.errors().dropped, 3);
-        let read: Vec<u8> = core::iter::from_fn(|| ring.pop()).collect();
-        assert_eq!(read.len(), RING_BYTES);
-        assert_eq!(read[RING_BYTES - 1], (RING_BYTES - 1) as u8);
+        let read = rest(&ring);
+        assert_eq!(read.len(), N);
+        assert_eq!(read[N - 1], (N - 1) as u8);
+    }
+
+    #[test]
+    fn where_bytes_are_missing_stands_what_no_text_has() {
+        let ring = RxRing::<N>::new();
+        ring.push(b'a');
+        ring.count_damaged();
+        ring.count_damaged();
+        ring.push(b'b');
+        ring.count_overrun();
+        assert_eq!(rest(&ring), [b'a', GAP, b'b']);
+        (0..N + 3).for_each(|_| ring.push(b'x'));
+        assert_eq!(ring.pop(), Some(GAP));
+        // Room for the byte alone is none: its place in the text would not be seen.
+        ring.push(b'y');
+        assert_eq!(ring.errors().dropped, 3 + 1 + 1);
+        ring.pop();
+        ring.push(b'z');
+        let read = rest(&ring);
+        assert_eq!(read[N - 4..], [b'x', b'x', GAP, b'z']);
+        assert_eq!((ring.errors().damaged, ring.errors().overruns), (2, 1));
     }
 
     #[test]
     fn ctrl_c_is_seen_even_behind_other_bytes_or_in_a_full_ring() {
-        let ring = RxRing::new();
-        (0..RING_BYTES).for_each(|_| ring.push(b'x'));
+        let ring = RxRing::<N>::new();
+        (0..N).for_each(|_| ring.push(b'x'));
         assert!(!ring.is_interrupted());
         ring.push(END_OF_TEXT);
         assert!(ring.is_interrupted());
         ring.clear_interrupted();
         assert!(!ring.is_interrupted());
-    }
-
-    #[test]
-    fn reader_and_writer_may_be_threads() {
-        let ring: &'static RxRing = Box::leak(Box::new(RxRing::new()));
-        let n = 200_000_u32;
-        let writer = std::thread::spawn(move || {
-            for i in 0..n {
-                while ring.written.load(Ordering::Relaxed) - ring.read.load(Ordering::Relaxed)
-                    == RING_BYTES
-                {
-                    std::thread::yield_now();
-                }
-                ring.push(i as u8);
-            }
-        });
-        for i in 0..n {
-            let byte = loop {
-                match ring.pop() {
-                    Some(byte) => break byte,
-                    None => std::thread::yield_now(),
-                }
-            };
-            assert_eq!(byte, i as u8);
-        }
-        writer.join().unwrap();
     }
 }

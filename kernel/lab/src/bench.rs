@@ -7,7 +7,7 @@
 
 use crate::experiment::{Experiment, Lab, model_failed};
 use crate::machine::Machine;
-use crate::samples::{Samples, Turns, now};
+use crate::samples::{Samples, Turns, begin_window, end_window, now};
 use alloc::boxed::Box;
 use alloc::vec::Vec;
 use llm::tokenizer::TokenId;
@@ -80,7 +80,7 @@ impl<M: Machine> Experiment<M> for ModelBench {
         let prompt_tokens = self.plan.prompt_tokens;
         if self.done == 0 {
             engine.truncate(0);
-            self.started = now(machine);
+            self.started = begin_window(machine);
         }
         if self.done < prompt_tokens {
             let end = (self.done + engine.batch()).min(prompt_tokens);
@@ -99,7 +99,10 @@ impl<M: Machine> Experiment<M> for ModelBench {
         }
         let is_end = self.done == self.ids.len();
         if self.done == prompt_tokens || is_end {
-            let (us, irqs) = now(machine);
+            let (us, irqs) = match is_end {
+                true => end_window(machine),
+                false => now(machine),
+            };
             let (started_us, started_irqs) = self.started;
             if round > 0 {
                 self.samples[at][usize::from(is_end)].keep(us - started_us, irqs == started_irqs);
@@ -114,6 +117,8 @@ impl<M: Machine> Experiment<M> for ModelBench {
     }
 
     fn end(&mut self, stopped: bool, lab: &mut Lab<'_, '_, M>) -> Done {
+        // It may have been stopped within a window.
+        lab.machine.hold_output(false);
         let board = lab.machine.facts();
         let conditions = Conditions::new(board, &lab.machine.health());
         let Some(subject) = &mut lab.subject else {

@@ -103,6 +103,10 @@ pub trait Machine {
     fn irqs_taken(&self) -> u32 {
         0
     }
+    /// Holds back what is to be sent on the serial line while something is measured, or lets it go again.
+    fn hold_output(&self, hold: bool) {
+        let _ = hold;
+    }
     /// Says where the work stands: for counting instructions from outside.
     fn mark(&self, phase: Phase) {
         let _ = phase;

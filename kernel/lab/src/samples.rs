@@ -12,6 +12,19 @@ pub(crate) fn now(machine: &impl Machine) -> (u64, u32) {
     (machine.now_us(), machine.irqs_taken())
 }
 
+/// Begins a window, in which the serial line is silent.
+pub(crate) fn begin_window(machine: &impl Machine) -> (u64, u32) {
+    machine.hold_output(true);
+    now(machine)
+}
+
+/// Ends it.
+pub(crate) fn end_window(machine: &impl Machine) -> (u64, u32) {
+    let end = now(machine);
+    machine.hold_output(false);
+    end
+}
+
 /// The times of equal runs, all kept.
 #[derive(Debug, Clone, Default, PartialEq)]
 pub struct Samples {
@@ -40,9 +53,9 @@ impl Samples {
     /// Times `work` until no interrupt was taken in its window, a few times at most.
     pub fn time(&mut self, machine: &impl Machine, mut work: impl FnMut()) {
         for _ in 0..TRIES {
-            let (started_us, irqs) = now(machine);
+            let (started_us, irqs) = begin_window(machine);
             work();
-            let (ended_us, irqs_after) = now(machine);
+            let (ended_us, irqs_after) = end_window(machine);
             self.keep(ended_us - started_us, irqs_after == irqs);
             if irqs_after == irqs {
                 break;

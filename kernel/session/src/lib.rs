@@ -30,5 +30,5 @@ mod token_text;
 mod utf8;
 
 pub use lab::machine::{self, Machine};
-pub use session::{Session, SessionState, Step};
+pub use session::{Loading, Session, SessionState, Step, dropped, info};
 pub use utf8::{Piece, Utf8Stream};

@@ -54,7 +54,7 @@ impl<M: Machine> Opened<'_, M> {
         &self.name
     }
 
-    /// Loads it into `ram`; `on_progress` is told of the progress from time to time.
+    /// Loads it into `ram`; `meanwhile` is called after each chunk, with the progress from time to time.
     ///
     /// # Errors
     /// The card failed, or the file cannot run.
@@ -63,7 +63,7 @@ impl<M: Machine> Opened<'_, M> {
         machine: &M,
         settings: &Settings,
         ram: &'e mut [Line],
-        on_progress: &mut dyn FnMut(&str, Progress),
+        meanwhile: &mut dyn FnMut(&str, Option<Progress>),
     ) -> Result<ActiveModel<'e>, Error<'static>> {
         let started_us = self.opened_us;
         let options = LoadOptions {
@@ -91,14 +91,15 @@ impl<M: Machine> Opened<'_, M> {
             machine.cores(settings.cores),
             &mut |done_bytes, total_bytes| {
                 let now_us = machine.now_us();
-                if now_us >= reported_us + PROGRESS_US {
+                let is_due = now_us >= reported_us + PROGRESS_US;
+                if is_due {
                     reported_us = now_us;
-                    let progress = Progress {
-                        done_bytes,
-                        total_bytes,
-                    };
-                    on_progress(&self.name, progress);
                 }
+                let progress = is_due.then_some(Progress {
+                    done_bytes,
+                    total_bytes,
+                });
+                meanwhile(&self.name, progress);
             },
         );
         let said = self.file.facts().clone();

@@ -1,6 +1,10 @@
 //! Requests in, steps, events out.
 
 mod begin;
+mod stop;
+
+pub use begin::info;
+pub use stop::dropped;
 
 use crate::chat::ActiveModel;
 use crate::event_queue::EventQueue;
@@ -20,6 +24,17 @@ use protocol::facts::{BoardFacts, ModelFacts};
 use protocol::settings::{Asker, Layers, Section};
 use protocol::{Id, Request, Settings};
 
+/// A load that is under way.
+pub struct Loading<'l> {
+    /// The name of its request.
+    pub id: &'l Id,
+    /// The file.
+    pub file: &'l str,
+    /// How far it is, where it is time to say so.
+    pub progress: Option<Progress>,
+    /// All settings.
+    pub settings: &'l Settings,
+}
 /// More pieces of a file than this slow its load down: a command of the card takes half a millisecond.
 const MANY_PIECES: usize = 1000;
 
@@ -132,6 +147,11 @@ impl<'s, 'm, M: Machine> Session<'s, 'm, M> {
         self.model.as_ref().map(|model| &model.facts)
     }
 
+    /// Whether something is under way.
+    pub fn is_running(&self) -> bool {
+        self.running.is_some()
+    }
+
     /// Whether something is under way that [`Session::stop`] can stop.
     pub fn can_stop(&self) -> bool {
         matches!(self.running, Some((_, ref task)) if !matches!(task, Task::Load(_)))
@@ -159,33 +179,11 @@ impl<'s, 'm, M: Machine> Session<'s, 'm, M> {
         self.state.events.take()
     }
 
-    /// Stops what is under way, if it can be stopped; whether it could.
-    pub fn stop(&mut self) -> bool {
-        if !self.can_stop() {
-            return false;
-        }
-        let Some((id, task)) = self.running.take() else {
-            return false;
-        };
-        self.state.events.answers(&id);
-        let done = match task {
-            Task::Generation(mut generation) => match self.context() {
-                Ok(mut context) => generation.stop(&mut context),
-                Err(_) => Done::measured(true),
-            },
-            Task::Experiment(mut experiment) => experiment.end(true, &mut self.lab()),
-            Task::Load(_) => Done::measured(true),
-        };
-        self.state.events.event(Event::Done(done));
-        true
-    }
-
-    /// Does the next piece of work. A load is one piece, and tells `on_progress` of its file and its progress
-    /// meanwhile.
-    pub fn step(&mut self, on_progress: &mut dyn FnMut(&Id, &str, Progress)) -> Step {
+    /// Does the next piece of work. A load is one piece, and calls `meanwhile` after each chunk of the file.
+    pub fn step(&mut self, meanwhile: &mut dyn FnMut(&Loading<'_>)) -> Step {
         if let Some((id, task)) = self.running.take() {
             self.state.events.answers(&id);
-            let outcome = self.advance(task, &id, on_progress);
+            let outcome = self.advance(task, &id, meanwhile);
             return self.conclude(id, outcome);
         }
         let Some((asker, Request { id, op })) = self.state.waiting.pop_front() else {
@@ -217,15 +215,22 @@ impl<'s, 'm, M: Machine> Session<'s, 'm, M> {
         &mut self,
         task: Task<'m, M>,
         id: &Id,
-        on_progress: &mut dyn FnMut(&Id, &str, Progress),
+        meanwhile: &mut dyn FnMut(&Loading<'_>),
     ) -> Result<Outcome<'m, M>, Error<'static>> {
         let (done, task) = match task {
             Task::Load(opened) => {
                 let ram = self.ram.take().unwrap_or_default();
                 self.state.settings = self.state.layers.for_model(opened.name());
                 let settings = &self.state.settings;
-                let on_progress = &mut |file: &str, progress| on_progress(id, file, progress);
-                let model = opened.load(self.machine, settings, ram, on_progress)?;
+                let meanwhile = &mut |file: &str, progress| {
+                    meanwhile(&Loading {
+                        id,
+                        file,
+                        progress,
+                        settings,
+                    });
+                };
+                let model = opened.load(self.machine, settings, ram, meanwhile)?;
                 self.state.events.event(Event::Loaded(Box::new(Loaded {
                     model: model.facts.clone(),
                     timing: model.facts.load,
@@ -254,6 +259,7 @@ impl<'s, 'm, M: Machine> Session<'s, 'm, M> {
                 if stepped.is_err() {
                     // It has not come to its own end.
                     self.machine.mark(Phase::Other);
+                    self.machine.hold_output(false);
                     self.model
                         .iter_mut()
                         .for_each(|model| model.engine.truncate(0));

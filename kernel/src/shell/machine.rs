@@ -19,7 +19,7 @@ use crate::card::{self, CardFile, Slot};
 use crate::clock::Clock;
 use crate::core_pool::CorePool;
 use crate::info::{self, BoardInfo};
-use crate::serial::Serial;
+use crate::serial::{self, Serial};
 use crate::{board, heap, memory};
 
 /// The file with the settings.
@@ -98,6 +98,10 @@ impl console::Serial for Line {
         self.0.wait();
     }
 
+    fn is_behind(&self) -> bool {
+        self.0.is_behind()
+    }
+
     fn take_interrupt(&self) -> bool {
         let interrupted = self.0.is_interrupted();
         if interrupted {
@@ -144,7 +148,8 @@ impl session::Machine for Machine {
             heap_used_bytes: Some(heap.used_bytes),
             heap_bytes: Some(heap.total_bytes),
             stacks: stacks.collect(),
-            card: Some(self.slot.borrow().to_string()),
+            // A load has it.
+            card: self.slot.try_borrow().ok().map(|slot| slot.to_string()),
         }
     }
 
@@ -203,6 +208,10 @@ impl session::Machine for Machine {
 
     fn irqs_taken(&self) -> u32 {
         board::irqs_taken()
+    }
+
+    fn hold_output(&self, hold: bool) {
+        serial::hold(hold);
     }
 
     fn mark(&self, phase: Phase) {

@@ -33,7 +33,7 @@ impl Clock for Timer {
 /// A console of its own for whoever makes one: an image is one test at a time.
 pub struct Console {
     uart: Pl011,
-    keys: RxRing,
+    keys: RxRing<256>,
 }
 
 impl Console {

@@ -153,7 +153,7 @@ impl<'l, T: Transport> Answer<'l, T> {
             return Ok(());
         }
         self.stop_sent_at = Some(Instant::now());
-        self.link.send(self.id, &Op::Abort(Abort {}))
+        self.link.send(self.id, &Op::Abort(Abort::default()))
     }
 
     /// Asks again: what was asked is over, and a part of the answer is not here.

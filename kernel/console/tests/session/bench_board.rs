@@ -28,6 +28,11 @@ pub struct Wire {
     arriving: RefCell<VecDeque<u8>>,
     shown: RefCell<Vec<u8>>,
     looks: Cell<usize>,
+    /// What arrives behind the last step, some bytes with each piece that is written.
+    pub meanwhile: RefCell<VecDeque<u8>>,
+    /// Bytes that wait to be read; more are lost.
+    pub room_bytes: Cell<usize>,
+    lost_bytes: Cell<u32>,
     /// Bytes that leave between two looks for input; everything at once without.
     pub bytes_per_look: Option<usize>,
     /// Bytes that have not left, and the most that there were.
@@ -35,7 +40,20 @@ pub struct Wire {
     pub max_backlog: Cell<usize>,
 }
 
+/// Bytes that arrive while one piece is written.
+const BYTES_PER_PIECE: usize = 8;
+
 impl Wire {
+    fn arrive(&self, bytes: &[u8]) {
+        let mut arriving = self.arriving.borrow_mut();
+        for &byte in bytes {
+            match arriving.len() < self.room_bytes.get() {
+                true => arriving.push_back(byte),
+                false => self.lost_bytes.set(self.lost_bytes.get() + 1),
+            }
+        }
+    }
+
     fn advance(&self, idle: bool) {
         let mut steps = self.steps.borrow_mut();
         let is_due = match steps.front() {
@@ -44,7 +62,7 @@ impl Wire {
             Some(Step::AtLook(n, _)) => self.looks.get() >= *n,
         };
         if is_due && let Some(Step::Type(bytes) | Step::AtLook(_, bytes)) = steps.pop_front() {
-            self.arriving.borrow_mut().extend(bytes);
+            self.arrive(bytes);
             self.looks.set(0);
         }
     }
@@ -65,6 +83,13 @@ impl Serial for Wire {
         self.backlog.set(self.backlog.get() + bytes.len());
         self.max_backlog
             .set(self.max_backlog.get().max(self.backlog.get()));
+        if !self.steps.borrow().is_empty() {
+            return;
+        }
+        let mut meanwhile = self.meanwhile.borrow_mut();
+        let n = BYTES_PER_PIECE.min(meanwhile.len());
+        let bytes: Vec<u8> = meanwhile.drain(..n).collect();
+        self.arrive(&bytes);
     }
     fn is_behind(&self) -> bool {
         self.bytes_per_look.is_some() && self.backlog.get() > 0
@@ -73,7 +98,9 @@ impl Serial for Wire {
         self.advance(true);
     }
     fn is_closed(&self) -> bool {
-        self.steps.borrow().is_empty() && self.arriving.borrow().is_empty()
+        self.steps.borrow().is_empty()
+            && self.arriving.borrow().is_empty()
+            && self.meanwhile.borrow().is_empty()
     }
 }
 
@@ -101,6 +128,8 @@ pub struct Board {
     /// What the interrupt count grows by each time that it is read.
     pub irqs_per_look: u32,
     irqs: Cell<u32>,
+    /// Whether output is held back.
+    is_held: Cell<bool>,
     cores: OneCore,
     pub facts: BoardFacts,
     /// What is in the card slot, if there is one.
@@ -118,6 +147,9 @@ impl Board {
                 arriving: RefCell::default(),
                 shown: RefCell::default(),
                 looks: Cell::new(0),
+                meanwhile: RefCell::default(),
+                room_bytes: Cell::new(usize::MAX),
+                lost_bytes: Cell::new(0),
                 bytes_per_look: None,
                 backlog: Cell::new(0),
                 max_backlog: Cell::new(0),
@@ -130,6 +162,7 @@ impl Board {
             command_line: "pilm.columns=1000",
             irqs_per_look: 0,
             irqs: Cell::new(0),
+            is_held: Cell::new(false),
             cores: OneCore::new(),
             facts: BoardFacts {
                 version: "0.0.0 (test)".into(),
@@ -148,7 +181,10 @@ impl Board {
     pub fn play(&self) -> (String, Exit) {
         let mut ram = vec![Line::ZERO; (8 << 20) / Line::BYTES];
         let exit = run(self, &mut ram);
+        assert!(!self.is_held.get(), "what was held back is let go again");
         let shown = String::from_utf8(self.wire.shown.take()).expect("the output is UTF-8");
+        // Each prompt asks the terminal to mark pastes.
+        let shown = shown.replace("> \x1b[?2004h", "> ");
         (shown.replace("\r\n", "\n"), exit)
     }
 }
@@ -220,7 +256,12 @@ impl Machine for Board {
             slot as &mut dyn SdSlot<Error = NoCard>
         }))
     }
+    fn hold_output(&self, hold: bool) {
+        self.is_held.set(hold);
+    }
+    /// Asked at the ends of windows only.
     fn irqs_taken(&self) -> u32 {
+        assert!(self.is_held.get(), "the line is silent in windows");
         self.irqs.set(self.irqs.get() + self.irqs_per_look);
         self.irqs.get()
     }
@@ -250,6 +291,9 @@ impl ModelSource for OnCard<'_> {
 }
 
 impl board::Board for Board {
+    fn lost_bytes(&self) -> u32 {
+        self.wire.lost_bytes.get()
+    }
     fn serial(&self) -> &dyn Serial {
         &self.wire
     }

@@ -5,6 +5,7 @@ mod checksums;
 mod fake_slot;
 mod first_contact;
 mod kernels;
+mod line;
 mod log;
 mod perplexity;
 mod random;
@@ -306,7 +307,7 @@ proptest! {
     #![proptest_config(ProptestConfig::with_cases(24))]
 
     #[test]
-    fn a_request_can_be_aborted_at_any_moment(looks in 1usize..60) {
+    fn a_request_can_be_aborted_at_any_moment(looks in 1usize..120) {
         let events = program(vec![
             Step::Type(b"{\"id\":1,\"op\":\"complete\",\"prompt\":\"once upon a time\",\"ignore_eos\":true,\"max_tokens\":30}\n"),
             Step::AtLook(looks, b"{\"op\":\"abort\",\"id\":1}\r\n"),

@@ -197,7 +197,7 @@ fn an_abort_may_come_at_any_token_of_a_draft() {
     let mut request = around(&json!(ids), 20);
     request["speculate"] = json!(7);
     let mut aborted_after = Vec::new();
-    for looks in 1..30 {
+    for looks in 1..90 {
         let steps = [1, 2].map(|id| {
             request["id"] = json!(id);
             Step::Type(line(&request))

@@ -10,6 +10,8 @@ use protocol::{Id, crc_line};
 const N_TOKENS: usize = 500;
 /// 115200 baud: 10 bits carry a byte.
 const BYTES_PER_S: usize = 11_520;
+/// The console looks for input when it shows an event, and before each step.
+const LOOKS_PER_TOKEN: usize = 2;
 /// What a token of a real vocabulary has more: an id of six digits and a text of nearly five bytes, where the test's
 /// model has three and nearly three.
 const MORE_BYTES: usize = 5;
@@ -38,7 +40,7 @@ fn load(tokens_per_s: Option<usize>, has_crc: bool) -> Load {
         vec![Step::Type(line.into_bytes().leak())],
     );
     board.options = Some("quiet = on");
-    board.wire.bytes_per_look = tokens_per_s.map(|rate| BYTES_PER_S / rate);
+    board.wire.bytes_per_look = tokens_per_s.map(|rate| BYTES_PER_S / rate / LOOKS_PER_TOKEN);
     let shown = board.play().0;
     let mut load = Load {
         tokens: Vec::new(),

@@ -58,6 +58,10 @@ register_bitfields! {
         RXIFLSEL OFFSET(3) NUMBITS(3) [
             OneEighth = 0b000,
             OneQuarter = 0b001
+        ],
+        /// Fill of the transmit FIFO that raises the interrupt once less is left.
+        TXIFLSEL OFFSET(0) NUMBITS(3) [
+            OneEighth = 0b000
         ]
     ],
 
@@ -67,6 +71,8 @@ register_bitfields! {
         OE OFFSET(10) NUMBITS(1) [],
         /// Receive timeout: what is left below the level, 32 bit times after the last byte.
         RT OFFSET(6) NUMBITS(1) [],
+        /// The transmit FIFO has fallen to its level.
+        TX OFFSET(5) NUMBITS(1) [],
         /// Receive level reached.
         RX OFFSET(4) NUMBITS(1) []
     ]

@@ -50,6 +50,7 @@ codes! {
     UnknownField    "the op has no field of this name";
     BadValue        "a value is out of its range";
     Overlong        "the line is longer than `limits` in `info` allow";
+    Dropped         "Ctrl-C or an `abort` came before the request's turn";
     NoModel         "no model is loaded";
     NoSuchModel     "`load`: no file, or more than one, fits the name";
     LoadFailed      "`load`: the file cannot run here";

@@ -91,6 +91,10 @@ pub enum Event<'a> {
     /// A remark for people; no line carries it.
     #[serde(skip)]
     Notice(String),
+    /// Bytes were lost on the way here. No request is meant.
+    Lost(Lost),
+    /// Whatever is sent from now on begins a line. No request is meant.
+    Ready(Ready),
     /// The request is over.
     Done(Done),
     /// The request is over, and has failed.
@@ -204,13 +208,29 @@ pub struct Log {
     pub lines: Vec<String>,
 }
 
-/// The longest lines that are taken.
+/// Bytes were lost on the way here.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Lost {
+    /// How many since the last such event, at least.
+    pub bytes: usize,
+}
+
+/// Nothing runs, nothing waits, and no line has been begun.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Ready {
+    /// The file of the loaded model.
+    pub model: Option<String>,
+}
+
+/// The longest lines that are taken, and how much may wait.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Limits {
     /// Of a request.
     pub request_bytes: usize,
     /// Of a person's line.
     pub line_bytes: usize,
+    /// Of everything that was sent and is not answered yet.
+    pub queue_bytes: usize,
 }
 
 impl Limits {
@@ -218,6 +238,7 @@ impl Limits {
     pub const THIS: Self = Self {
         request_bytes: 256 * 1024,
         line_bytes: 32 * 1024,
+        queue_bytes: 512 * 1024,
     };
 }
 

@@ -1,11 +1,13 @@
 //! The fields of each op that runs no measurement.
 
 use super::{Part, RequestError, within};
+use crate::id::Id;
 use crate::scalar::Scalar;
 use alloc::string::String;
 use alloc::vec::Vec;
 use core::ops::Not;
-use serde::{Deserialize, Serialize};
+use serde::de::Error as _;
+use serde::{Deserialize, Deserializer, Serialize};
 
 macro_rules! without_fields {
     ($($name:ident)*) => {
@@ -17,7 +19,7 @@ macro_rules! without_fields {
     };
 }
 
-without_fields! { Info Log Models Reset Abort Sd Selftest Reboot }
+without_fields! { Info Log Models Reset Sd Selftest Reboot }
 
 /// Loads a model file.
 #[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize)]
@@ -34,6 +36,29 @@ impl Part for Load {
             "name",
             "a name, a part of one, or a number",
         )
+    }
+}
+
+/// Stops a request.
+#[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize)]
+pub struct Abort {
+    /// The name of the request to stop. Without it, the abort's own name is that of the request, or it has none and
+    /// stops what runs.
+    #[serde(
+        default,
+        skip_serializing_if = "Option::is_none",
+        deserialize_with = "named"
+    )]
+    pub target: Option<Id>,
+}
+
+impl Part for Abort {}
+
+/// A name; `null` is none.
+fn named<'de, D: Deserializer<'de>>(from: D) -> Result<Option<Id>, D::Error> {
+    match Id::deserialize(from)? {
+        Id::None => Err(D::Error::custom("expected a whole number or a string")),
+        id => Ok(Some(id)),
     }
 }
 

@@ -3,9 +3,9 @@
 use protocol::Event;
 use protocol::event::{
     Action, Bench, Changed, Check, CheckKind, Chunk, Counts, Done, Error, ErrorCode, Finish,
-    Generated, Info, Kernels, Limits, Loaded, Log, Logits, Membw, ModelEntry, Models, Phase, Ppl,
-    Progress, Samples, Sd, SdCard, SdErrors, SdRead, SdTransfer, SdWords, Text, Texts, Timing,
-    Token, Tokens, Top, TopEntry, Usage,
+    Generated, Info, Kernels, Limits, Loaded, Log, Logits, Lost, Membw, ModelEntry, Models, Phase,
+    Ppl, Progress, Ready, Samples, Sd, SdCard, SdErrors, SdRead, SdTransfer, SdWords, Text, Texts,
+    Timing, Token, Tokens, Top, TopEntry, Usage,
 };
 use protocol::facts::{BoardFacts, Conditions, Health, LoadTiming, ModelFacts, Stack};
 use protocol::settings::KernelSet;
@@ -168,6 +168,10 @@ pub fn events() -> Vec<Event<'static>> {
             revision: 0xa03111,
         })),
         Event::Selftest(Check::new(CheckKind::Bits, "gemv", 1, 0.0, 0.0)),
+        Event::Lost(Lost { bytes: 1 }),
+        Event::Ready(Ready {
+            model: Some("a.gguf".into()),
+        }),
         Event::Done(Done {
             finish_reason: Some(Finish::ContextFull),
             generated: Some(Generated {

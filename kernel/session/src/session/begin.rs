@@ -24,25 +24,39 @@ use protocol::request::{Logits, Message, Prompt, Sampling};
 use protocol::settings::Asker;
 use protocol::{Op, Settings};
 
+/// What runs on `machine`.
+pub fn info(machine: &impl Machine, settings: &Settings, model: Option<ModelFacts>) -> Info {
+    Info {
+        firmware: Cow::Borrowed("PiLM"),
+        version: machine.facts().version.clone(),
+        board: machine.facts().clone(),
+        health: machine.health(),
+        model,
+        settings: settings.clone(),
+        limits: Limits::THIS,
+    }
+}
+
 impl<'m, M: Machine> Session<'_, 'm, M> {
+    /// What runs here; may be asked between two steps.
+    pub fn info(&self) -> Info {
+        let model = self.model.as_ref().map(|model| ModelFacts {
+            context_used: model.engine.pos(),
+            ..model.facts.clone()
+        });
+        info(self.machine, &self.state.settings, model)
+    }
+
     /// Answers the op, or says what goes on.
     pub(super) fn begin(&mut self, op: Op, asker: Asker) -> Result<Outcome<'m, M>, Error<'static>> {
         op.check()?;
         let machine = self.machine;
         let out = &mut self.state.events;
         match op {
-            Op::Info(_) => out.event(Event::Info(Box::new(Info {
-                firmware: Cow::Borrowed("PiLM"),
-                version: machine.facts().version.clone(),
-                board: machine.facts().clone(),
-                health: machine.health(),
-                model: self.model.as_ref().map(|model| ModelFacts {
-                    context_used: model.engine.pos(),
-                    ..model.facts.clone()
-                }),
-                settings: self.state.settings.clone(),
-                limits: Limits::THIS,
-            }))),
+            Op::Info(_) => {
+                let info = Event::Info(Box::new(self.info()));
+                self.state.events.event(info);
+            }
             Op::Log(_) => out.event(Event::Log(Log {
                 lines: machine.details().lines().map(String::from).collect(),
             })),

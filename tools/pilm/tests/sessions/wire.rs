@@ -29,7 +29,11 @@ impl<'s> Wire<'s> {
 
     /// What came back before the first step, and after each step.
     pub fn shown(&self) -> Vec<String> {
-        let text = |bytes| String::from_utf8(bytes).expect("the output is UTF-8");
+        let text = |bytes| {
+            let text = String::from_utf8(bytes).expect("the output is UTF-8");
+            // Each prompt asks the terminal to mark pastes.
+            text.replace("> \x1b[?2004h", "> ")
+        };
         self.shown.take().into_iter().map(text).collect()
     }
 
