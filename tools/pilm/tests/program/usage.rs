@@ -167,7 +167,11 @@ fn the_readme_names_every_option() {
             .filter(|line| line.starts_with(&format!("{command} ")));
         let own = own.collect::<String>();
         let help = folder.printed(&[command, "--help"]);
-        let words = help.split(|c: char| c.is_whitespace() || "[]=,".contains(c));
+        let listed = help
+            .lines()
+            .filter(|line| line.trim_start().starts_with('-'));
+        let words =
+            listed.flat_map(|line| line.split(|c: char| c.is_whitespace() || "[]=,".contains(c)));
         for option in words.filter(|word| word.starts_with("--") && *word != "--help") {
             let said_below = below.contains(option) && below.contains(&format!("`{command}`"));
             assert!(own.contains(option) || said_below, "{command} {option}");
