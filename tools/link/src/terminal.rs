@@ -154,23 +154,51 @@ fn reopen(
     }
 }
 
-/// Looks for a text that everything before ends with.
+/// Looks for a text that everything before ends with, control sequences aside: the firmware asks for marks around
+/// pastes behind its prompt.
 #[derive(Debug)]
 pub struct Watch {
     text: &'static str,
     tail: Vec<u8>,
+    sequence: Sequence,
+}
+
+/// Where in a control sequence (ECMA-48, 5.4) the bytes are.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Sequence {
+    Outside,
+    Escaped,
+    Inside,
+}
+
+impl Sequence {
+    /// Whether `byte` is text.
+    fn is_text(&mut self, byte: u8) -> bool {
+        let before = *self;
+        *self = match (before, byte) {
+            (_, b'\x1b') => Self::Escaped,
+            (Self::Escaped, b'[') => Self::Inside,
+            (Self::Inside, 0x20..=0x3f) => Self::Inside,
+            _ => Self::Outside,
+        };
+        before == Self::Outside && *self == Self::Outside
+    }
 }
 
 impl Watch {
     /// Looks for `text`.
     pub fn new(text: &'static str) -> Watch {
-        let tail = Vec::new();
-        Watch { text, tail }
+        Watch {
+            text,
+            tail: Vec::new(),
+            sequence: Sequence::Outside,
+        }
     }
 
     /// Whether the bytes so far, with `more`, end with the text.
     pub fn sees(&mut self, more: &[u8]) -> bool {
-        self.tail.extend_from_slice(more);
+        let text = more.iter().filter(|&&byte| self.sequence.is_text(byte));
+        self.tail.extend(text);
         let keep = self.tail.len().saturating_sub(self.text.len());
         self.tail.drain(..keep);
         self.tail == self.text.as_bytes()

@@ -13,6 +13,10 @@ fn a_text_is_seen_in_pieces_and_at_the_end_only() {
     assert!(watch.sees(b" "));
     assert!(!watch.sees(b"x\n> y"));
     assert!(watch.sees(b"z\n> "));
+    assert!(watch.sees(b"\x1b[?20"));
+    assert!(watch.sees(b"04h"));
+    assert!(!watch.sees(b"y"));
+    assert!(watch.sees(b"\r\n\x1b[K> \x1b[?2004h"));
 }
 
 /// Reads that are due, a failure where there is `None`; everything that was written.
