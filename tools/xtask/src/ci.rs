@@ -36,7 +36,7 @@ const ANSWER: &str = "Gravity is a fundamental concept in physics that describes
 type Part = (&'static str, fn(Voice) -> Result<()>);
 
 /// What `ci` runs, in this order; `test` is README's command.
-const PARTS: [Part; 11] = [
+const PARTS: [Part; 12] = [
     ("setup", |_| setup::setup()),
     ("format", format),
     ("lint", lint),
@@ -48,6 +48,7 @@ const PARTS: [Part; 11] = [
     }),
     ("test", |_| test::test()),
     ("faults", test::faults),
+    ("sessions", test::sessions),
     ("models", test::models),
     ("ask", ask_the_real_model),
 ];
@@ -104,10 +105,18 @@ fn lint(voice: Voice) -> Result<()> {
         "Lints, host",
         cargo().args(["clippy", "--workspace", "--all-targets", "--", "-Dwarnings"]),
     )?;
-    // not among all targets: it is no part of `cargo test`
+    // not among all targets: they are no part of `cargo test`
     let mut faults = cargo();
-    faults.args(["clippy", "--package", "tests", "--test", "faults"]);
-    voice.run("Lints, faults", faults.args(["--", "-Dwarnings"]))?;
+    faults.args([
+        "clippy",
+        "--package",
+        "tests",
+        "--test",
+        "faults",
+        "--test",
+        "soak",
+    ]);
+    voice.run("Lints, faults and soak", faults.args(["--", "-Dwarnings"]))?;
     voice.run(
         "Lints, board",
         board(cargo().arg("clippy")).args(["--", "-Dwarnings"]),

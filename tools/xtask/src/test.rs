@@ -27,6 +27,16 @@ pub fn faults(voice: Voice) -> Result<()> {
     voice.show("Faults in QEMU", &mut command)
 }
 
+/// Runs all random sessions of the console, of which `test` has a few.
+///
+/// # Errors
+/// A session ends without an answer, or the test does not build.
+pub fn sessions(voice: Voice) -> Result<()> {
+    let mut command = cargo();
+    command.args(["test", "--package", "pilm-console", "--test", "session"]);
+    voice.show("Random sessions", command.args(["--", "--ignored"]))
+}
+
 /// Runs loom's models of `parallel`: every order in which 2 and 3 cores may run. An output directory of its own,
 /// because every crate is built with the flag.
 ///

@@ -1,12 +1,15 @@
 //! Random sessions: whatever comes over the line, Ctrl-C and `/info` are answered.
+//!
+//! A few with every `cargo test`, all of them as a part of `cargo xtask ci`
+//! (`cargo test --package pilm-console --test session -- --ignored`).
 
 use crate::bench_board::{Board, Step};
 use crate::tiny;
 use serde_json::Value;
 
+/// Each has a seed of its own, from 1: a session that fails can be played again.
 const SESSIONS: u64 = 10_000;
-/// Each has a seed of its own: a session that fails can be played again.
-const FIRST_SEED: u64 = 1;
+const QUICK_SESSIONS: u64 = 400;
 
 /// What a person, a terminal and a program send, whole and cut, and what they never would.
 const PIECES: &[&[u8]] = &[
@@ -184,11 +187,21 @@ fn assert_answers(seed: u64, model: &[u8]) {
 
 #[test]
 fn ctrl_c_and_info_are_answered_after_anything() {
+    assert_all_answer(QUICK_SESSIONS);
+}
+
+#[test]
+#[ignore = "half a minute of two cores: a part of ci"]
+fn ctrl_c_and_info_are_answered_after_ten_thousand_sessions() {
+    assert_all_answer(SESSIONS);
+}
+
+fn assert_all_answer(sessions: u64) {
     let model = tiny();
     let model = model.as_slice();
     std::thread::scope(|scope| {
-        for first in 0..2 {
-            let seeds = (FIRST_SEED + first..FIRST_SEED + SESSIONS).step_by(2);
+        for first in 1..=2 {
+            let seeds = (first..=sessions).step_by(2);
             scope.spawn(move || seeds.for_each(|seed| assert_answers(seed, model)));
         }
     });
