@@ -98,6 +98,9 @@ impl Slot {
         if let Some(card) = self.card.take() {
             return Ok(card);
         }
+        if self.idle.is_none() {
+            self.unmount();
+        }
         let controller = self.idle.take().expect("idle while nothing is started");
         start(controller, self.ways, &mut self.test).map_err(|(error, controller)| {
             self.idle = Some(controller);
@@ -114,7 +117,8 @@ impl Slot {
                 Ok(())
             }
             Err(error) => {
-                self.idle = Some(blocks.card.release());
+                self.card = Some(blocks.card);
+                self.unmount();
                 Err(error.into())
             }
         }

@@ -8,10 +8,10 @@ pub trait Clock {
     /// Called in every turn of a waiting loop: gives way to other cores (`yield` or `wfe`).
     fn relax(&self);
 
-    /// Waits at least `us` microseconds.
+    /// Waits at least `us` microseconds: the first one may have begun long ago.
     fn wait_us(&self, us: u64) {
         let start = self.now_us();
-        while self.now_us().wrapping_sub(start) < us {
+        while self.now_us().wrapping_sub(start) <= us {
             self.relax();
         }
     }

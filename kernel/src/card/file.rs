@@ -18,9 +18,10 @@ pub struct CardFile<'a> {
 impl<'a> CardFile<'a> {
     /// Opens the model `name`.
     pub fn open(mut slot: RefMut<'a, Slot>, name: &str) -> Result<Self, Error> {
-        let expected = slot.checksum_of(name)?;
         let file = slot.volume().and_then(|volume| Ok(volume.open(name)?));
         let file = slot.unless_it_failed(file)?;
+        // By the file's own name: it may have been asked for by its short one.
+        let expected = slot.checksum_of(file.name())?;
         let failed = false;
         Ok(Self {
             file: Checked::new(Unchecked { slot, file, failed }),

@@ -73,12 +73,6 @@ pub enum Error<E> {
 impl<E> Error<E> {
     /// Whether the card failed, rather than what is on it.
     pub fn is_device(&self) -> bool {
-        match self {
-            Self::Device(_) => true,
-            Self::RootDirectory(cause) | Self::File { cause, .. } => {
-                matches!(cause, chain::Error::Table(_))
-            }
-            _ => false,
-        }
+        matches!(self, Self::Device(_))
     }
 }

@@ -24,29 +24,25 @@ pub struct Layout {
 impl Layout {
     /// Finds the FAT volumes of the card and checks them; at least one.
     pub fn read_all<D: BlockDevice>(device: &mut D) -> Result<Vec<Self>, Error<D::Error>> {
-        let mut layouts = Vec::new();
-        for boot in find(device)? {
-            layouts.push(Self::read(device, boot)?);
-        }
-        Ok(layouts)
+        let volumes = find(device)?;
+        Ok(volumes.into_iter().map(|boot| Self::read(device, boot)).collect())
     }
 
-    fn read<D: BlockDevice>(device: &mut D, boot: BootSector) -> Result<Self, Error<D::Error>> {
-        let free_clusters = match boot.fs_info_block {
-            Some(block) => fs_info::free_clusters(&read_block(device, block)?, boot.n_clusters),
-            None => None,
-        };
+    fn read<D: BlockDevice>(device: &mut D, boot: BootSector) -> Self {
+        // Both are hints: what cannot be read of them does not refuse the card.
+        let fs_info = boot.fs_info_block.and_then(|block| read_block(device, block).ok());
+        let free_clusters = fs_info.and_then(|sector| fs_info::free_clusters(&sector, boot.n_clusters));
         // The table's entry of cluster 1 has a bit that drivers clear while the volume is in use.
-        let table = read_block(device, boot.fat_first_block)?;
-        let at_rest = match boot.fat_type {
-            FatType::Fat16 => table[3] & 0x80,
-            FatType::Fat32 => table[7] & 0x08,
-        };
-        Ok(Self {
+        let table = read_block(device, boot.fat_first_block).ok();
+        let is_at_rest = table.is_none_or(|table| match boot.fat_type {
+            FatType::Fat16 => table[3] & 0x80 != 0,
+            FatType::Fat32 => table[7] & 0x08 != 0,
+        });
+        Self {
             boot,
             free_clusters,
-            clean: at_rest != 0 && !boot.dirty,
-        })
+            clean: is_at_rest && !boot.dirty,
+        }
     }
 }
 
@@ -65,23 +61,26 @@ fn find<D: BlockDevice>(device: &mut D) -> Result<Vec<BootSector>, Error<D::Erro
     let mut first_error = None;
     for first in candidates(device)? {
         let result = if first < n_blocks {
-            let sector = read_block(device, first)?;
-            BootSector::parse(&sector, first, n_blocks)
+            read_block(device, first).and_then(|sector| {
+                BootSector::parse(&sector, first, n_blocks).map_err(Error::Format)
+            })
         } else {
-            Err(boot_sector::Error::BeyondCard {
+            Err(Error::Format(boot_sector::Error::BeyondCard {
                 end: first.saturating_add(1),
                 n_blocks,
-            })
+            }))
         };
         match result {
             // A hybrid table names a partition twice, and what begins at block 0 has no partitions.
             Ok(boot) if volumes.iter().any(|other| overlap(&boot, other)) => {}
             Ok(boot) => volumes.push(boot),
+            // A volume that cannot be read may be the one: that is said before what another is.
+            Err(error) if error.is_device() => first_error = Some(error),
             Err(error) => first_error = first_error.or(Some(error)),
         }
     }
     if volumes.is_empty() {
-        return Err(first_error.map_or(mbr::Error::NoPartition.into(), Error::Format));
+        return Err(first_error.unwrap_or(mbr::Error::NoPartition.into()));
     }
     volumes.truncate(MAX_VOLUMES);
     Ok(volumes)
@@ -100,12 +99,15 @@ fn candidates<D: BlockDevice>(device: &mut D) -> Result<Vec<u64>, Error<D::Error
     let table = read_block(device, 0)?;
     match mbr::parse(&table) {
         Ok(candidates) => {
-            let mut firsts: Vec<u64> = candidates.first_blocks().map(u64::from).collect();
+            // What begins at block 0 comes last: beside a table it is what a formatter left over.
+            let of_table = candidates.first_blocks().filter(|&first| first != 0);
+            let mut firsts: Vec<u64> = of_table.map(u64::from).collect();
             if candidates.is_hybrid {
                 // The short table has room for some of the partitions only. What cannot be read of the long
                 // one leaves those.
                 firsts.extend(read_gpt(device).unwrap_or_default());
             }
+            firsts.extend(candidates.first_blocks().filter(|&first| first == 0).map(u64::from));
             Ok(firsts)
         }
         Err(error @ mbr::Error::Gpt) => {
@@ -131,28 +133,23 @@ fn candidates<D: BlockDevice>(device: &mut D) -> Result<Vec<u64>, Error<D::Error
 
 /// First blocks of the partitions of a GUID partition table that may be FAT.
 fn read_gpt<D: BlockDevice>(device: &mut D) -> Result<Vec<u64>, Error<D::Error>> {
-    let primary = read_gpt_header(device, gpt::HEADER_BLOCK)?;
-    if let Some(header) = primary.filter(|header| header.is_intact) {
-        let firsts = read_gpt_entries(device, header)?;
-        if !firsts.is_empty() {
-            return Ok(firsts);
-        }
-    }
+    let primary = read_gpt_header(device, gpt::HEADER_BLOCK);
     // The copy is where the header says, which may be damaged, or at the card's end.
-    let elsewhere = primary.map(|header| header.other_block);
-    let copies = [elsewhere, device.n_blocks().checked_sub(1)];
-    for block in copies.into_iter().flatten() {
-        // A copy that cannot be read leaves the header as good as it is.
-        let copy = read_gpt_header(device, block).ok().flatten();
-        if let Some(header) = copy.filter(|header| header.is_intact) {
-            let firsts = read_gpt_entries(device, header)?;
+    let known = primary.as_ref().ok().copied().flatten();
+    let elsewhere = known.map(|header| header.other_block);
+    let places = [Some(gpt::HEADER_BLOCK), elsewhere, device.n_blocks().checked_sub(1)];
+    for block in places.into_iter().flatten() {
+        // What cannot be read of one leaves the other.
+        let header = read_gpt_header(device, block).ok().flatten();
+        if let Some(header) = header.filter(|header| header.is_intact) {
+            let firsts = read_gpt_entries(device, header).unwrap_or_default();
             if !firsts.is_empty() {
                 return Ok(firsts);
             }
         }
     }
     // A damaged header is better than none: boot sectors are checked whoever names them.
-    primary.map_or(Ok(Vec::new()), |header| read_gpt_entries(device, header))
+    primary?.map_or(Ok(Vec::new()), |header| read_gpt_entries(device, header))
 }
 
 fn read_gpt_header<D: BlockDevice>(

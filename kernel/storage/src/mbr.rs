@@ -74,7 +74,10 @@ pub fn parse(sector: &Block) -> Result<Candidates, Error> {
         // A card that was one volume and then got a table keeps the parameter block: Linux prefers a
         // table that can be one. Whether a volume begins there is for its boot sector to say.
         if is_plausible(sector) {
-            candidates = parse_table(sector).unwrap_or_default();
+            candidates = parse_table(sector).unwrap_or_else(|error| Candidates {
+                is_hybrid: error == Error::Gpt,
+                ..Candidates::default()
+            });
         }
         candidates.first_blocks[4] = Some(0);
         return Ok(candidates);

@@ -9,7 +9,7 @@ use crate::boot_sector::{BootSector, FatType, Root};
 use crate::chain;
 use crate::chain::{Length, Runs};
 use crate::device::{BLOCK_BYTES, BlockDevice};
-use crate::directory::{DirectoryEntry, ENTRY_BYTES, Scanner, Step};
+use crate::directory::{DirectoryEntry, ENTRY_BYTES, Scanner, Step, eq_ignore_case};
 use crate::error::Error;
 use crate::file::File;
 use crate::layout::Layout;
@@ -21,6 +21,8 @@ const FAT_WINDOW_BLOCKS: (usize, usize) = (8, 128);
 const DATA_WINDOW_BLOCKS: (usize, usize) = (8, 2048);
 /// A directory holds at most 65 536 entries (`fatgen103`, page 25).
 const MAX_DIRECTORY_BYTES: u64 = 65_536 * ENTRY_BYTES as u64;
+/// Models that are listed: a card may name more of them than memory holds.
+const MAX_MODELS: usize = 1000;
 
 /// A file in the root directory.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -112,16 +114,25 @@ impl<D: BlockDevice> Volume<D> {
     }
 
     /// The `*.gguf` files of the root directories, by name. `._*` is what macOS leaves beside files.
-    /// Of two of one name, the first volume's is meant.
+    /// Of names that differ in case at most, the first one is meant, as [`Volume::open`] does; at most 1000.
     pub fn list_models(&mut self) -> Result<Vec<Entry>, Error<D::Error>> {
-        let mut models = self.list()?;
-        let n_files = models.len();
-        models.retain(|entry| is_model(&entry.name));
+        let mut n_files = 0;
+        let mut models: Vec<Entry> = Vec::new();
+        self.scan_all(|_, entry| {
+            n_files += 1;
+            let is_new = || !models.iter().any(|m| eq_ignore_case(&m.name, &entry.name));
+            if is_model(&entry.name) && is_new() {
+                models.push(Entry {
+                    len_bytes: u64::from(entry.len_bytes),
+                    name: entry.name,
+                });
+            }
+            (models.len() == MAX_MODELS).then_some(())
+        })?;
         if models.is_empty() {
             return Err(Error::NoModel { n_files });
         }
         models.sort_by(|a, b| a.name.cmp(&b.name));
-        models.dedup_by(|b, a| a.name == b.name);
         Ok(models)
     }
 
@@ -134,9 +145,12 @@ impl<D: BlockDevice> Volume<D> {
             Runs::default()
         } else {
             self.follow(boot, entry.first_cluster, Length::Exactly(n_clusters))
-                .map_err(|cause| Error::File {
-                    name: entry.name.clone(),
-                    cause,
+                .map_err(|cause| match cause {
+                    chain::Error::Table(error) => Error::Device(error),
+                    cause => Error::File {
+                        name: entry.name.clone(),
+                        cause,
+                    },
                 })?
         };
         Ok(File {
@@ -179,7 +193,10 @@ impl<D: BlockDevice> Volume<D> {
         boot: BootSector,
         mut visit: impl FnMut(DirectoryEntry) -> Option<T>,
     ) -> Result<Option<T>, Error<D::Error>> {
-        let runs = self.root_runs(boot).map_err(Error::RootDirectory)?;
+        let runs = self.root_runs(boot).map_err(|cause| match cause {
+            chain::Error::Table(error) => Error::Device(error),
+            cause => Error::RootDirectory(cause),
+        })?;
         let wide = boot.fat_type == FatType::Fat32;
         let mut scanner = Scanner::default();
         let mut file_block = 0;

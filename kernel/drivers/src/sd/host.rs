@@ -101,6 +101,12 @@ pub enum Notice {
     /// A controller that can write memory does not do so, or not rightly.
     #[error("the SD card is read without DMA: loading takes longer")]
     WithoutDma,
+    /// The clock was halved after errors on the lines.
+    #[error("the SD card's clock is lowered to {clock_hz} Hz after errors on its lines: loading takes longer")]
+    HalfClock {
+        /// The new one.
+        clock_hz: u32,
+    },
 }
 
 /// How data travels from the controller to memory.

@@ -1,6 +1,7 @@
 //! Why a card cannot be used.
 
 use crate::sd::host::HostError;
+use crate::sd::protocol::CardStatus;
 use crate::sd::retry::Cause;
 
 /// Why a card cannot be used, or a read failed.
@@ -83,9 +84,11 @@ impl Failure {
     /// What it points at.
     pub(super) fn cause(&self) -> Cause {
         match self {
+            Self::Card { status } if CardStatus(*status).is_medium() => Cause::Medium,
             Self::Host(HostError::CommandCorrupt { .. } | HostError::DataCorrupt { .. })
             | Self::Card { .. } => Cause::Signal,
-            Self::Host(_) | Self::Mismatch => Cause::Transport,
+            Self::Mismatch => Cause::Bytes,
+            Self::Host(_) => Cause::Transport,
         }
     }
 }

@@ -7,7 +7,7 @@ use crate::sd::retry::{Ladder, Rung, Step};
 
 /// Blocks per command: 4 MiB amortise a command's cost, and a failed one costs little to repeat.
 pub(super) const PIECE_BLOCKS: usize = 8192;
-/// Less by one data line, so that no attempt is silent for longer than [`SILENCE_LIMIT_US`].
+/// Less by one data line or by the data port, so that no attempt is silent for longer than [`SILENCE_LIMIT_US`].
 pub(super) const NARROW_PIECE_BLOCKS: usize = PIECE_BLOCKS / 4;
 
 /// From a failed transfer back to the transfer state.
@@ -66,12 +66,7 @@ impl<H: SdHost> SdCard<H> {
                 n_blocks: self.n_blocks,
             });
         }
-        let piece_blocks = if self.four_lines {
-            PIECE_BLOCKS
-        } else {
-            NARROW_PIECE_BLOCKS
-        };
-        let piece_bytes = self.host.max_blocks().min(piece_blocks) * BLOCK_BYTES;
+        let piece_bytes = self.host.max_blocks().min(PIECE_BLOCKS) * BLOCK_BYTES;
         let mut block = first;
         for piece in buf.chunks_mut(piece_bytes) {
             self.read_piece(way, block, piece)?;
@@ -97,7 +92,7 @@ impl<H: SdHost> SdCard<H> {
             let rest = &mut piece[done..];
             let len = match attempts.ladder.rung() {
                 Rung::SingleBlocks => BLOCK_BYTES,
-                _ => rest.len(),
+                _ => rest.len().min(self.command_bytes(way)),
             };
             let block = first + (done / BLOCK_BYTES) as u64;
             let read = self.read_once(way, block, &mut rest[..len]);
@@ -110,6 +105,17 @@ impl<H: SdHost> SdCard<H> {
             }
         }
         Ok(())
+    }
+
+    /// Bytes of one command: fewer where it takes longer.
+    fn command_bytes(&self, way: Way) -> usize {
+        let is_by_dma = way == Way::AsSet && self.host.transfer() == Transfer::Adma2;
+        let n_blocks = if is_by_dma && self.four_lines {
+            PIECE_BLOCKS
+        } else {
+            NARROW_PIECE_BLOCKS
+        };
+        n_blocks * BLOCK_BYTES
     }
 
     /// One read command without retries.
@@ -218,7 +224,8 @@ impl<H: SdHost> SdCard<H> {
                 match self.restart() {
                     Ok(()) => return Ok(()),
                     Err(CardError::Exchanged) => return Err(CardError::Exchanged),
-                    Err(_) => {}
+                    // Half started it would be read at the clock of identification: the slot starts it anew.
+                    Err(_) => return Err(CardError::Unreadable { block, cause }),
                 }
             }
         }
@@ -230,6 +237,8 @@ impl<H: SdHost> SdCard<H> {
         if self.clock_hz > DEFAULT_SPEED_HZ {
             self.host.reset_lines()?;
             self.clock_hz = self.host.set_clock_hz(DEFAULT_SPEED_HZ)?;
+            let clock_hz = self.clock_hz;
+            self.host.tell(Notice::HalfClock { clock_hz });
         }
         Ok(())
     }

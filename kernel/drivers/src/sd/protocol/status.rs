@@ -54,10 +54,17 @@ impl CardStatus {
     const PREVIOUS: u32 = 0x00C0_0000;
     const LOCKED: u32 = 1 << 25;
     const OUT_OF_RANGE: u32 = 1 << 31;
+    /// CARD_ECC_FAILED, CC_ERROR, ERROR.
+    const MEDIUM: u32 = 1 << 21 | 1 << 20 | 1 << 19;
 
     /// The error bits that concern the command answered.
     pub fn errors(self) -> u32 {
         self.0 & Self::ERRORS
+    }
+
+    /// The card's memory or its own controller has failed, not the lines to it.
+    pub fn is_medium(self) -> bool {
+        self.0 & Self::MEDIUM != 0
     }
 
     /// The error bits of an answer to CMD12: a transfer that ends with the card's last block may be

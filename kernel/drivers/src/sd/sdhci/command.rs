@@ -6,8 +6,8 @@ use crate::sd::host::{HostError, SdHost};
 use crate::sd::protocol::{Command, Response, ResponseKind};
 use crate::sd::registers::{Word, Words, interrupt, mode_command, present};
 
-/// An eighth of a MB/s is less than any mode gives, and than an emulator does.
-const PORT_US_PER_BYTE: u64 = 8;
+/// 1 MB/s is less than any mode gives, and than an emulator does.
+const PORT_US_PER_BYTE: u64 = 1;
 
 impl<W: Words, C: Clock, B: Board> Sdhci<W, C, B> {
     /// Sends `command` with the transfer `mode` and waits for its answer.

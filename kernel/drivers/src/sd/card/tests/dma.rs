@@ -53,11 +53,15 @@ fn a_block_that_dma_brought_in_wrongly_is_found_and_dma_given_up() {
         let (mut buf, told) = (vec![0; n * 512], "the SD card is read without DMA");
         card.host.log.clear();
         card.read_blocks(0, &mut buf).unwrap();
-        found += usize::from(card.counters().retries > 0);
+        let is_found = card.transfer() == Transfer::Pio;
+        let is_told = card.host.log.iter().any(|l| l.starts_with(told));
         assert_eq!(
-            card.host.log.iter().any(|l| l.starts_with(told)),
-            card.transfer() == Transfer::Pio
+            (is_told, card.counters().retries),
+            (is_found, u32::from(is_found))
         );
+        let is_right = (0..).zip(buf.chunks(512)).all(|(i, block)| block == [i; 512]);
+        assert_eq!(is_right, is_found, "block {bent}");
+        found += usize::from(is_found);
     }
     assert!(found > 0, "chance never chose the block in {n} cards");
     // Two in one piece of 4 MiB.

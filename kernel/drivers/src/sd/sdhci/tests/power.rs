@@ -63,11 +63,11 @@ fn writes_at_the_identification_clock_are_eight_clocks_apart() {
     host.reset().unwrap();
     let before = words.time_us.get();
     host.write(Word::Argument, 0);
-    assert_eq!(words.time_us.get() - before, 20);
+    assert_eq!(words.time_us.get() - before, 21);
     host.set_clock_hz(25_000_000).unwrap();
     let before = words.time_us.get();
     host.write(Word::Argument, 0);
-    assert_eq!(words.time_us.get() - before, 1);
+    assert_eq!(words.time_us.get() - before, 2);
 }
 
 #[test]

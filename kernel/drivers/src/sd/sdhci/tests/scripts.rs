@@ -110,7 +110,9 @@ fn reads() -> Vec<Script> {
         }
         // Three of them choose the next rung by their cause.
         let mode = match effect {
-            Crc | Ecc => SLOW,
+            Crc => SLOW,
+            // The card's own memory: neither clock nor DMA is to blame.
+            Ecc => FULL,
             _ => BY_PORT,
         };
         scripts.push(one(("18", TRIAL, 3), effect, Some(mode), limit_ms(3)));
