@@ -25,13 +25,19 @@ impl Layout {
     /// Finds the FAT volumes of the card and checks them; at least one.
     pub fn read_all<D: BlockDevice>(device: &mut D) -> Result<Vec<Self>, Error<D::Error>> {
         let volumes = find(device)?;
-        Ok(volumes.into_iter().map(|boot| Self::read(device, boot)).collect())
+        Ok(volumes
+            .into_iter()
+            .map(|boot| Self::read(device, boot))
+            .collect())
     }
 
     fn read<D: BlockDevice>(device: &mut D, boot: BootSector) -> Self {
         // Both are hints: what cannot be read of them does not refuse the card.
-        let fs_info = boot.fs_info_block.and_then(|block| read_block(device, block).ok());
-        let free_clusters = fs_info.and_then(|sector| fs_info::free_clusters(&sector, boot.n_clusters));
+        let fs_info = boot
+            .fs_info_block
+            .and_then(|block| read_block(device, block).ok());
+        let free_clusters =
+            fs_info.and_then(|sector| fs_info::free_clusters(&sector, boot.n_clusters));
         // The table's entry of cluster 1 has a bit that drivers clear while the volume is in use.
         let table = read_block(device, boot.fat_first_block).ok();
         let is_at_rest = table.is_none_or(|table| match boot.fat_type {
@@ -107,7 +113,12 @@ fn candidates<D: BlockDevice>(device: &mut D) -> Result<Vec<u64>, Error<D::Error
                 // one leaves those.
                 firsts.extend(read_gpt(device).unwrap_or_default());
             }
-            firsts.extend(candidates.first_blocks().filter(|&first| first == 0).map(u64::from));
+            firsts.extend(
+                candidates
+                    .first_blocks()
+                    .filter(|&first| first == 0)
+                    .map(u64::from),
+            );
             Ok(firsts)
         }
         Err(error @ mbr::Error::Gpt) => {
@@ -137,7 +148,11 @@ fn read_gpt<D: BlockDevice>(device: &mut D) -> Result<Vec<u64>, Error<D::Error>>
     // The copy is where the header says, which may be damaged, or at the card's end.
     let known = primary.as_ref().ok().copied().flatten();
     let elsewhere = known.map(|header| header.other_block);
-    let places = [Some(gpt::HEADER_BLOCK), elsewhere, device.n_blocks().checked_sub(1)];
+    let places = [
+        Some(gpt::HEADER_BLOCK),
+        elsewhere,
+        device.n_blocks().checked_sub(1),
+    ];
     for block in places.into_iter().flatten() {
         // What cannot be read of one leaves the other.
         let header = read_gpt_header(device, block).ok().flatten();

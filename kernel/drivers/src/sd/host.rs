@@ -102,7 +102,9 @@ pub enum Notice {
     #[error("the SD card is read without DMA: loading takes longer")]
     WithoutDma,
     /// The clock was halved after errors on the lines.
-    #[error("the SD card's clock is lowered to {clock_hz} Hz after errors on its lines: loading takes longer")]
+    #[error(
+        "the SD card's clock is lowered to {clock_hz} Hz after errors on its lines: loading takes longer"
+    )]
     HalfClock {
         /// The new one.
         clock_hz: u32,

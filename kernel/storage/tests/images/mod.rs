@@ -1,6 +1,8 @@
 //! Cards for tests: formatted and filled with the `fatfs` crate.
 #![allow(dead_code)]
 
+pub mod tables;
+
 use std::fs::{File, OpenOptions};
 use std::io::{Cursor, Read, Seek, SeekFrom, Write};
 use std::path::PathBuf;

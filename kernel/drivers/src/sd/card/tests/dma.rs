@@ -59,7 +59,9 @@ fn a_block_that_dma_brought_in_wrongly_is_found_and_dma_given_up() {
             (is_told, card.counters().retries),
             (is_found, u32::from(is_found))
         );
-        let is_right = (0..).zip(buf.chunks(512)).all(|(i, block)| block == [i; 512]);
+        let is_right = (0..)
+            .zip(buf.chunks(512))
+            .all(|(i, block)| block == [i; 512]);
         assert_eq!(is_right, is_found, "block {bent}");
         found += usize::from(is_found);
     }
