@@ -98,6 +98,8 @@ fn pio_reason(name: &str) -> &str {
         "no_engine" => "not on a DMA controller",
         "left_out" => "board.sd=pio leaves DMA out",
         "trial_failed" => "what DMA brought in was not right",
+        "trial_unread" => "the card could not be read for a trial of DMA",
+        "out_of_reach" => "the controller does not reach the memory for a trial",
         "given_up" => "reads by DMA failed",
         other => other,
     }

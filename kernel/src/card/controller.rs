@@ -157,7 +157,7 @@ pub(super) fn start(
         controller.use_pio();
         controller.tell(Notice::WithoutDma);
         card = SdCard::init_patiently(controller, ways.modes)?;
-        card.note_pio(PioReason::TrialFailed);
+        card.note_pio(PioReason::TrialUnread);
     }
     Ok(card)
 }

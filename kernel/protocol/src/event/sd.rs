@@ -86,7 +86,7 @@ pub struct SdCard {
     pub transfer: SdTransfer,
     /// How the DMA engine sees memory: `identity` or `alias`.
     pub dma_map: Option<Cow<'static, str>>,
-    /// Why it is not read by DMA: `no_engine`, `left_out`, `trial_failed`, `given_up`.
+    /// Why it is not read by DMA: `no_engine`, `left_out`, `trial_failed`, `trial_unread`, `out_of_reach`, `given_up`.
     pub pio_reason: Option<Cow<'static, str>>,
     /// What went wrong since the board was started.
     #[serde(flatten)]

@@ -25,8 +25,9 @@ impl<H: SdHost> SdCard<H> {
             self.pio_reason = PioReason::LeftOut;
             return Ok(None);
         }
-        self.pio_reason = PioReason::TrialFailed;
+        self.pio_reason = PioReason::TrialUnread;
         self.read_blocks(0, by_pio)?;
+        self.pio_reason = PioReason::OutOfReach;
         for &map in maps {
             for _ in 0..TRIES_PER_MAP {
                 // Whatever the card holds, it is not the complement of what it holds.
@@ -36,6 +37,7 @@ impl<H: SdHost> SdCard<H> {
                 if !self.host.use_dma(map) || !self.host.is_direct(by_dma) {
                     break;
                 }
+                self.pio_reason = PioReason::TrialFailed;
                 let read = self.read_once(Way::AsSet, 0, by_dma);
                 if read.is_ok() && by_dma == by_pio {
                     return Ok(Some(map));

@@ -38,6 +38,11 @@ pub enum PioReason {
     LeftOut,
     /// What came in by DMA was not what the data port gives.
     TrialFailed,
+    /// What DMA brings in could not be tried: the card's first blocks cannot be read, or the controller did not
+    /// come back from a try.
+    TrialUnread,
+    /// The memory for the trial, or the descriptors, are where the controller does not reach.
+    OutOfReach,
     /// Reads failed until DMA was given up.
     GivenUp,
 }
@@ -49,6 +54,8 @@ impl PioReason {
             Self::NoEngine => "no_engine",
             Self::LeftOut => "left_out",
             Self::TrialFailed => "trial_failed",
+            Self::TrialUnread => "trial_unread",
+            Self::OutOfReach => "out_of_reach",
             Self::GivenUp => "given_up",
         }
     }
