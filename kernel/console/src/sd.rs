@@ -98,6 +98,7 @@ fn pio_reason(name: &str) -> &str {
         "no_engine" => "not on a DMA controller",
         "left_out" => "board.sd=pio leaves DMA out",
         "trial_failed" => "what DMA brought in was not right",
+        "wrong_bytes" => "DMA brought in a block wrongly without an error",
         "given_up" => "reads by DMA failed",
         other => other,
     }
@@ -108,12 +109,17 @@ fn errors_line(errors: &SdErrors) -> impl Display {
         retries,
         crc_errors,
         timeouts,
+        mismatches,
     } = *errors;
     fmt::from_fn(move |f| {
         write!(
             f,
             "{retries} reads repeated ({crc_errors} for CRC errors, {timeouts} for time-outs)"
-        )
+        )?;
+        if mismatches > 0 {
+            write!(f, ", {mismatches} wrong by DMA")?;
+        }
+        Ok(())
     })
 }
 

@@ -38,6 +38,8 @@ pub enum PioReason {
     LeftOut,
     /// What came in by DMA was not what the data port gives.
     TrialFailed,
+    /// A block that came in by DMA was not what the data port gave, without an error.
+    WrongBytes,
     /// Reads failed until DMA was given up.
     GivenUp,
 }
@@ -49,6 +51,7 @@ impl PioReason {
             Self::NoEngine => "no_engine",
             Self::LeftOut => "left_out",
             Self::TrialFailed => "trial_failed",
+            Self::WrongBytes => "wrong_bytes",
             Self::GivenUp => "given_up",
         }
     }
