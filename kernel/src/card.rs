@@ -15,7 +15,7 @@ use core::fmt;
 use drivers::mmio::Mmio;
 use drivers::property::ClockId;
 use drivers::sd::adma::Table;
-use drivers::sd::card::Counters;
+use drivers::sd::card::{Counters, PioReason};
 use drivers::sd::host::Transfer;
 use drivers::sd::registers::Block;
 use drivers::sd::{CardError, Modes, SdCard, Sdhci};
@@ -38,6 +38,8 @@ pub struct Slot {
     volume: Option<Volume<CardBlocks>>,
     ways: Ways,
     test: TestMemory,
+    /// Whether DMA has brought in a block wrongly: no card is read so any more.
+    is_dma_wrong: bool,
     /// Of the cards that are no longer mounted.
     counters: Counters,
 }
@@ -62,6 +64,7 @@ impl Slot {
             volume: None,
             ways: Ways::default(),
             test: TestMemory::new(),
+            is_dma_wrong: false,
             counters: Counters::default(),
         }
     }
@@ -89,6 +92,7 @@ impl Slot {
         let mounted = self.volume.take().map(|volume| volume.unmount().card);
         if let Some(card) = mounted.or_else(|| self.card.take()) {
             self.counters = self.counters + card.counters();
+            self.is_dma_wrong |= card.pio_reason() == Some(PioReason::WrongBytes);
             self.idle = Some(card.release());
         }
     }
@@ -102,10 +106,17 @@ impl Slot {
             self.unmount();
         }
         let controller = self.idle.take().expect("idle while nothing is started");
-        start(controller, self.ways, &mut self.test).map_err(|(error, controller)| {
+        let mut ways = self.ways;
+        ways.modes.dma &= !self.is_dma_wrong;
+        let started = start(controller, ways, &mut self.test);
+        let mut card = started.map_err(|(error, controller)| {
             self.idle = Some(controller);
             error
-        })
+        })?;
+        if self.is_dma_wrong {
+            card.note_pio(PioReason::WrongBytes);
+        }
+        Ok(card)
     }
 
     fn mount(&mut self) -> Result<(), Error> {

@@ -100,6 +100,7 @@ fn pio_reason(name: &str) -> &str {
         "trial_failed" => "what DMA brought in was not right",
         "trial_unread" => "the card could not be read for a trial of DMA",
         "out_of_reach" => "the controller does not reach the memory for a trial",
+        "wrong_bytes" => "DMA brought in a block wrongly without an error",
         "given_up" => "reads by DMA failed",
         other => other,
     }
@@ -110,12 +111,17 @@ fn errors_line(errors: &SdErrors) -> impl Display {
         retries,
         crc_errors,
         timeouts,
+        mismatches,
     } = *errors;
     fmt::from_fn(move |f| {
         write!(
             f,
             "{retries} reads repeated ({crc_errors} for CRC errors, {timeouts} for time-outs)"
-        )
+        )?;
+        if mismatches > 0 {
+            write!(f, ", {mismatches} wrong by DMA")?;
+        }
+        Ok(())
     })
 }
 

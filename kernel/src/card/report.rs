@@ -35,6 +35,7 @@ fn errors(counters: Counters) -> SdErrors {
         retries: counters.retries,
         crc_errors: counters.crc_errors,
         timeouts: counters.timeouts,
+        mismatches: counters.mismatches,
     }
 }
 

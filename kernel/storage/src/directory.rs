@@ -43,8 +43,12 @@ impl DirectoryEntry {
 
 /// Equality without regard to case, for any script.
 pub fn eq_ignore_case(a: &str, b: &str) -> bool {
-    let lower = |s: &str| -> String { s.chars().flat_map(char::to_lowercase).collect() };
-    a.eq_ignore_ascii_case(b) || lower(a) == lower(b)
+    a.eq_ignore_ascii_case(b) || lower_case(a) == lower_case(b)
+}
+
+/// A name as it is compared.
+pub(crate) fn lower_case(name: &str) -> String {
+    name.chars().flat_map(char::to_lowercase).collect()
 }
 
 /// What an entry was.

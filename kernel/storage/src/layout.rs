@@ -81,7 +81,9 @@ fn find<D: BlockDevice>(device: &mut D) -> Result<Vec<BootSector>, Error<D::Erro
             Ok(boot) if volumes.iter().any(|other| overlap(&boot, other)) => {}
             Ok(boot) => volumes.push(boot),
             // A volume that cannot be read may be the one: that is said before what another is.
-            Err(error) if error.is_device() => first_error = Some(error),
+            Err(error) if error.is_device() => {
+                first_error = first_error.filter(Error::is_device).or(Some(error));
+            }
             Err(error) => first_error = first_error.or(Some(error)),
         }
     }
@@ -111,7 +113,12 @@ fn candidates<D: BlockDevice>(device: &mut D) -> Result<Vec<u64>, Error<D::Error
             if candidates.is_hybrid {
                 // The short table has room for some of the partitions only. What cannot be read of the long
                 // one leaves those.
-                firsts.extend(read_gpt(device).unwrap_or_default());
+                match read_gpt(device) {
+                    Ok(more) => firsts.extend(more),
+                    // The volume that the card was before is not what is on it now.
+                    Err(error) if firsts.is_empty() => return Err(error),
+                    Err(_) => {}
+                }
             }
             firsts.extend(
                 candidates

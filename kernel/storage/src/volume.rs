@@ -2,6 +2,7 @@
 
 mod reads;
 
+use alloc::collections::BTreeMap;
 use alloc::string::String;
 use alloc::vec::Vec;
 
@@ -9,7 +10,7 @@ use crate::boot_sector::{BootSector, FatType, Root};
 use crate::chain;
 use crate::chain::{Length, Runs};
 use crate::device::{BLOCK_BYTES, BlockDevice};
-use crate::directory::{DirectoryEntry, ENTRY_BYTES, Scanner, Step, eq_ignore_case};
+use crate::directory::{DirectoryEntry, ENTRY_BYTES, Scanner, Step, lower_case};
 use crate::error::Error;
 use crate::file::File;
 use crate::layout::Layout;
@@ -117,12 +118,11 @@ impl<D: BlockDevice> Volume<D> {
     /// Of names that differ in case at most, the first one is meant, as [`Volume::open`] does; at most 1000.
     pub fn list_models(&mut self) -> Result<Vec<Entry>, Error<D::Error>> {
         let mut n_files = 0;
-        let mut models: Vec<Entry> = Vec::new();
+        let mut models = BTreeMap::new();
         self.scan_all(|_, entry| {
             n_files += 1;
-            let is_new = || !models.iter().any(|m| eq_ignore_case(&m.name, &entry.name));
-            if is_model(&entry.name) && is_new() {
-                models.push(Entry {
+            if is_model(&entry.name) {
+                models.entry(lower_case(&entry.name)).or_insert(Entry {
                     len_bytes: u64::from(entry.len_bytes),
                     name: entry.name,
                 });
@@ -132,6 +132,7 @@ impl<D: BlockDevice> Volume<D> {
         if models.is_empty() {
             return Err(Error::NoModel { n_files });
         }
+        let mut models: Vec<Entry> = models.into_values().collect();
         models.sort_by(|a, b| a.name.cmp(&b.name));
         Ok(models)
     }

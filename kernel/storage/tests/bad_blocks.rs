@@ -84,8 +84,11 @@ fn a_volume_that_cannot_be_read_leaves_the_others() {
     // With none left the block that cannot be read is what there is to say.
     let mut bytes = vec![0; CARD_BYTES];
     mbr(&mut bytes, &[(0x0C, FIRST), (0x0C, SECOND)]);
-    let error = mount(&bytes, SECOND..SECOND + 1).err();
-    assert_eq!(error, Some(Error::Device(BadBlock(SECOND))));
+    for bad in [SECOND..SECOND + 1, FIRST..N_BLOCKS] {
+        let first = bad.start;
+        let error = mount(&bytes, bad).err();
+        assert_eq!(error, Some(Error::Device(BadBlock(first))));
+    }
 }
 
 #[test]
@@ -100,6 +103,20 @@ fn a_header_or_entries_that_cannot_be_read_have_a_copy() {
     }
     // Without the copy it is the block that is named.
     bytes.truncate(CARD_BYTES - 512);
+    let error = mount(&bytes, 1..2).err();
+    assert_eq!(error, Some(Error::Device(BadBlock(1))));
+}
+
+/// The volume that a card was before it got its GPT is not taken for what is on it now.
+#[test]
+fn a_table_that_cannot_be_read_does_not_bring_back_the_volume_before_it() {
+    let superfloppy = images::Format {
+        first_block: 0,
+        ..FAT32
+    };
+    let card = ram_card(40 * MIB, superfloppy, |fs| write(fs, "stale.gguf", b"x"));
+    let mut bytes = card.medium.into_inner();
+    mbr(&mut bytes, &[(0xEE, 1)]);
     let error = mount(&bytes, 1..2).err();
     assert_eq!(error, Some(Error::Device(BadBlock(1))));
 }

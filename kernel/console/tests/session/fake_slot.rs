@@ -103,6 +103,7 @@ impl SdSlot for FakeSlot {
                 retries,
                 crc_errors: retries,
                 timeouts: 0,
+                mismatches: 0,
             },
         };
         let dma = (end <= self.dma_ends).then(|| reading(DMA_US, u32::from(offset == 0)));

@@ -40,6 +40,8 @@ pub struct Counters {
     pub crc_errors: u32,
     /// Of the failures: time-outs.
     pub timeouts: u32,
+    /// Blocks that DMA brought in wrongly without an error.
+    pub mismatches: u32,
 }
 
 impl Add for Counters {
@@ -50,6 +52,7 @@ impl Add for Counters {
             retries: self.retries + other.retries,
             crc_errors: self.crc_errors + other.crc_errors,
             timeouts: self.timeouts + other.timeouts,
+            mismatches: self.mismatches + other.mismatches,
         }
     }
 }
@@ -62,6 +65,7 @@ impl Sub for Counters {
             retries: self.retries - earlier.retries,
             crc_errors: self.crc_errors - earlier.crc_errors,
             timeouts: self.timeouts - earlier.timeouts,
+            mismatches: self.mismatches - earlier.mismatches,
         }
     }
 }

@@ -2,7 +2,7 @@
 //!
 //! Each rung is tried three times, and the last failure's cause chooses the next one: CRC errors are
 //! about clock and wiring, not about who moves the bytes, and what the card cannot read of itself is about
-//! neither. Wrong bytes without an error end DMA at once. A rung that changes the host (PIO, the slower
+//! neither. A rung that changes the host (PIO, the slower
 //! clock) stays in force for later reads; single blocks are for the failing piece alone.
 //!
 //! ```text
@@ -35,8 +35,6 @@ pub enum Cause {
     Signal,
     /// The card's own memory.
     Medium,
-    /// DMA: other bytes than the data port gives.
-    Bytes,
     /// The way to memory, or time.
     Transport,
 }
@@ -80,28 +78,21 @@ impl Ladder {
     /// Takes note of a failure.
     pub fn failed(&mut self, cause: Cause) -> Step {
         self.failures_on_rung += 1;
-        if cause == Cause::Bytes && self.can_take_pio {
-            return self.climb(Rung::Pio);
-        }
         if self.failures_on_rung < TRIES_PER_RUNG {
             return Step::Again;
         }
         let slow_first = cause == Cause::Signal && self.can_slow_down;
-        self.climb(match self.rung {
+        self.rung = match self.rung {
             Rung::SingleBlocks => return Step::GiveUp,
             _ if cause == Cause::Medium => Rung::SingleBlocks,
             _ if self.can_take_pio && !slow_first => Rung::Pio,
             _ if self.can_slow_down => Rung::HalfClock,
             _ => Rung::SingleBlocks,
-        })
-    }
-
-    fn climb(&mut self, rung: Rung) -> Step {
-        self.rung = rung;
+        };
         self.can_take_pio &= self.rung != Rung::Pio;
         self.can_slow_down &= self.rung != Rung::HalfClock;
         self.failures_on_rung = 0;
-        Step::Climb(rung)
+        Step::Climb(self.rung)
     }
 
     /// Takes note of a block that was read, so that the next one has all its tries.
@@ -142,13 +133,6 @@ mod tests {
         for transfer in [dma, pio] {
             assert_eq!(rungs(transfer, Cause::Medium), [SingleBlocks]);
         }
-    }
-
-    #[test]
-    fn wrong_bytes_end_dma_at_once() {
-        let mut ladder = Ladder::new(Transfer::Adma2);
-        assert_eq!(ladder.failed(Cause::Bytes), Step::Climb(Rung::Pio));
-        assert_eq!(ladder.failed(Cause::Transport), Step::Again);
     }
 
     #[test]

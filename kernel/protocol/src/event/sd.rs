@@ -86,7 +86,7 @@ pub struct SdCard {
     pub transfer: SdTransfer,
     /// How the DMA engine sees memory: `identity` or `alias`.
     pub dma_map: Option<Cow<'static, str>>,
-    /// Why it is not read by DMA: `no_engine`, `left_out`, `trial_failed`, `trial_unread`, `out_of_reach`, `given_up`.
+    /// Why it is not read by DMA: `no_engine`, `left_out`, `trial_failed`, `trial_unread`, `out_of_reach`, `wrong_bytes`, `given_up`.
     pub pio_reason: Option<Cow<'static, str>>,
     /// What went wrong since the board was started.
     #[serde(flatten)]
@@ -102,6 +102,9 @@ pub struct SdErrors {
     pub crc_errors: u32,
     /// Of the failures: time-outs.
     pub timeouts: u32,
+    /// Blocks that DMA brought in wrongly without an error.
+    #[serde(default)]
+    pub mismatches: u32,
 }
 
 impl Add for SdErrors {
@@ -112,6 +115,7 @@ impl Add for SdErrors {
             retries: self.retries + other.retries,
             crc_errors: self.crc_errors + other.crc_errors,
             timeouts: self.timeouts + other.timeouts,
+            mismatches: self.mismatches + other.mismatches,
         }
     }
 }

@@ -51,9 +51,9 @@ impl<H: SdHost> SdCard<H> {
         Ok(None)
     }
 
-    pub(super) fn give_up_dma(&mut self) {
+    pub(super) fn give_up_dma(&mut self, reason: PioReason) {
         self.host.use_pio();
-        self.pio_reason = PioReason::GivenUp;
+        self.pio_reason = reason;
         self.host.tell(Notice::WithoutDma);
     }
 }

@@ -50,6 +50,15 @@ pub enum CardError {
         /// The last failure.
         cause: Failure,
     },
+    /// A block that came in by DMA was not what the data port gives: nothing that came in so is to be trusted.
+    #[error(
+        "DMA brought in SD card block {block} wrongly, so that nothing read so far can be trusted: \
+         try again, the card is read without DMA from now on"
+    )]
+    WrongByDma {
+        /// The block.
+        block: u64,
+    },
     /// The card that came back after a failure is another one.
     #[error("the SD card was exchanged while it was read: try again")]
     Exchanged,
@@ -71,7 +80,10 @@ pub enum Failure {
     Host(#[from] HostError),
     /// A block that came in by DMA is not what the data port gives.
     #[error("DMA brought in something else than the data port")]
-    Mismatch,
+    Mismatch {
+        /// The block.
+        block: u64,
+    },
     /// The card, in the R1 status of the read command.
     #[error("the card reports {status:#010x}")]
     Card {
@@ -87,8 +99,7 @@ impl Failure {
             Self::Card { status } if CardStatus(*status).is_medium() => Cause::Medium,
             Self::Host(HostError::CommandCorrupt { .. } | HostError::DataCorrupt { .. })
             | Self::Card { .. } => Cause::Signal,
-            Self::Mismatch => Cause::Bytes,
-            Self::Host(_) => Cause::Transport,
+            Self::Host(_) | Self::Mismatch { .. } => Cause::Transport,
         }
     }
 }

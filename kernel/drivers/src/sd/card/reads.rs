@@ -1,6 +1,6 @@
 //! Reads with their retries.
 
-use super::{CardError, DEFAULT_SPEED_HZ, Failure, SdCard};
+use super::{CardError, DEFAULT_SPEED_HZ, Failure, PioReason, SdCard};
 use crate::sd::host::{HostError, Notice, SdHost, Transfer};
 use crate::sd::protocol::{BLOCK_BYTES, CardState, CardStatus, Command};
 use crate::sd::retry::{Ladder, Rung, Step};
@@ -101,6 +101,12 @@ impl<H: SdHost> SdCard<H> {
                     attempts.ladder.succeeded();
                     done += len;
                 }
+                // Proof of what other reads have not shown: none of what came in by DMA stands.
+                Err(Failure::Mismatch { block }) => {
+                    self.counters.mismatches += 1;
+                    self.give_up_dma(PioReason::WrongBytes);
+                    return Err(CardError::WrongByDma { block });
+                }
                 Err(failure) => self.after_failure(&mut attempts, block, failure)?,
             }
         }
@@ -170,7 +176,8 @@ impl<H: SdHost> SdCard<H> {
                 return Err(Failure::Card { status });
             }
             if sample[..] != span[chosen * BLOCK_BYTES..][..BLOCK_BYTES] {
-                return Err(Failure::Mismatch);
+                let block = start + chosen as u64;
+                return Err(Failure::Mismatch { block });
             }
             start += n_blocks as u64;
         }
@@ -208,7 +215,7 @@ impl<H: SdHost> SdCard<H> {
             match attempts.ladder.failed(cause.cause()) {
                 Step::Again => {}
                 Step::Climb(Rung::AsIs) => unreachable!("a ladder only climbs"),
-                Step::Climb(Rung::Pio) => self.give_up_dma(),
+                Step::Climb(Rung::Pio) => self.give_up_dma(PioReason::GivenUp),
                 Step::Climb(Rung::HalfClock) => self.slow_down()?,
                 Step::Climb(Rung::SingleBlocks) => {}
                 Step::GiveUp => return Err(CardError::Unreadable { block, cause }),

@@ -43,6 +43,8 @@ pub enum PioReason {
     TrialUnread,
     /// The memory for the trial, or the descriptors, are where the controller does not reach.
     OutOfReach,
+    /// A block that came in by DMA was not what the data port gave, without an error.
+    WrongBytes,
     /// Reads failed until DMA was given up.
     GivenUp,
 }
@@ -56,6 +58,7 @@ impl PioReason {
             Self::TrialFailed => "trial_failed",
             Self::TrialUnread => "trial_unread",
             Self::OutOfReach => "out_of_reach",
+            Self::WrongBytes => "wrong_bytes",
             Self::GivenUp => "given_up",
         }
     }

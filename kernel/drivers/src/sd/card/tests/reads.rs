@@ -71,7 +71,8 @@ fn a_crc_error_is_retried_after_a_reset_of_the_lines() {
         Counters {
             retries: 1,
             crc_errors: 1,
-            timeouts: 0
+            timeouts: 0,
+            mismatches: 0
         }
     );
 }

@@ -5,7 +5,7 @@ use super::chip::card::{Effect, Fault, byte};
 use super::chip::rig::{lines, memory, start};
 use crate::dma::shadow::ShadowMemory;
 use crate::sd::adma::DmaMap;
-use crate::sd::card::{Counters, Measured, Modes, PioReason};
+use crate::sd::card::{CardError, Counters, Measured, Modes, PioReason};
 use crate::sd::host::Transfer;
 
 const LEN_BYTES: usize = 256 << 10;
@@ -105,6 +105,7 @@ fn failures_are_counted_and_what_ends_by_pio_is_none_by_dma() {
         retries: 1,
         crc_errors: 1,
         timeouts: 0,
+        mismatches: 0,
     };
     assert_eq!(measured.dma.unwrap().counters, once);
     assert_eq!(measured.pio.unwrap().counters, Counters::default());
@@ -140,10 +141,9 @@ fn bytes_of_an_earlier_read_do_not_pass_for_those_of_this_one() {
     let [by_dma, _] = buffers(&memory);
     card.measure(3, by_dma, None).unwrap();
     chip.card.borrow_mut().faults = faults(Effect::Lost, 1);
-    let measured = card.measure(3, by_dma, None).unwrap();
-    assert_eq!(measured.dma, None);
-    assert_eq!(card.pio_reason(), Some(PioReason::GivenUp));
-    assert!(is_right(by_dma, 3));
+    let error = card.measure(3, by_dma, None).unwrap_err();
+    assert!(matches!(error, CardError::WrongByDma { .. }), "{error}");
+    assert_eq!(card.pio_reason(), Some(PioReason::WrongBytes));
 }
 
 #[test]
