@@ -32,7 +32,7 @@ global_asm!(
     cpacr_el1 = const registers::CPACR_EL1,
     mair = const registers::MAIR_EL1,
     tcr = const registers::TCR_EL1,
-    gpio = const 0xFE20_0000_u64,
+    gpio = const registers::GPIO_ADDR,
     default_counter_hz = const registers::DEFAULT_COUNTER_HZ,
 );
 
