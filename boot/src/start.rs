@@ -1,4 +1,4 @@
-//! Pulls in `start.s` and takes over from it.
+//! Pulls in `start.s` and `blink.s` and takes over from it.
 
 use core::arch::global_asm;
 
@@ -10,6 +10,7 @@ pub const LOAD_ADDR: u64 = 0x8_0000;
 
 global_asm!(
     include_str!("start.s"),
+    include_str!("blink.s"),
     load_addr = const LOAD_ADDR,
     stack_paint = const STACK_PAINT,
     stacks = sym STACKS,

@@ -156,6 +156,12 @@ pub fn random_bits() -> Option<u64> {
     Rng200::new(registers).read(&Clock)
 }
 
+/// What stands in for [`random_bits`].
+pub fn seed_without_generator() -> u64 {
+    let serial = mailbox().lock().board_serial().unwrap_or(0);
+    rng200::seed_without(boot::wait::ticks(), serial)
+}
+
 /// Capabilities of EMMC2, for telling board and emulator apart.
 pub fn emmc2_capabilities() -> Option<u32> {
     emmc2_word(Word::Capabilities)
