@@ -57,6 +57,7 @@ pub fn is_alive(core: usize) -> bool {
 /// # Panics
 /// When called twice, or for a core that does not exist.
 pub fn start(cores: Range<usize>, stopped: u8) -> [bool; N_CORES] {
+    // The barriers of `cache::clean` put it before the release of the cores that read it.
     STOPPED.store(stopped, Ordering::Release);
     assert!(cores.end <= N_CORES && !cores.contains(&0));
     let page_zero_is_mapped = mmu::lookup(0).is_some();

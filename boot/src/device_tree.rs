@@ -58,8 +58,6 @@ pub struct MemoryNodes {
     pub ram: Ranges,
     /// In use by the firmware: `/memreserve/` and `/reserved-memory`.
     pub reserved: Ranges,
-    /// The part of `reserved` that may not even be mapped.
-    pub no_map: Ranges,
     /// Where the SD controller sees the start of RAM (`/emmc2bus`, `dma-ranges`): 0xC000_0000 on
     /// the B0 stepping, 0 on C0.
     pub emmc2_dma_base: Option<u64>,
@@ -119,7 +117,6 @@ pub fn memory_nodes(tree: &[u8]) -> Result<MemoryNodes, Error> {
     let mut found = MemoryNodes {
         ram: Ranges::EMPTY,
         reserved: Ranges::EMPTY,
-        no_map: Ranges::EMPTY,
         emmc2_dma_base: None,
         sdram_gbit: None,
     };
@@ -149,7 +146,7 @@ fn read_reservations(tree: &[u8], mut offset: usize, into: &mut Ranges) -> Resul
         if size == 0 {
             return Ok(());
         }
-        into.add(start..start.saturating_add(size));
+        into.cover(start..start.saturating_add(size));
         offset += 16;
     }
 }
@@ -169,7 +166,6 @@ impl<'t> Walk<'t, '_> {
         let mut top = Node::Other;
         // of the child of /reserved-memory that is being read
         let mut child = Ranges::EMPTY;
-        let mut child_no_map = false;
         loop {
             let at = self.offset;
             let token = self.next_word()?;
@@ -182,16 +178,11 @@ impl<'t> Walk<'t, '_> {
                         top = classify(name);
                     }
                     child = Ranges::EMPTY;
-                    child_no_map = false;
                 }
                 END_NODE => {
                     if depth == 3 && top == Node::ReservedMemory {
-                        for range in child.iter() {
-                            self.found.reserved.add(range.clone());
-                            if child_no_map {
-                                self.found.no_map.add(range);
-                            }
-                        }
+                        let reserved = &mut self.found.reserved;
+                        child.iter().for_each(|range| reserved.cover(range));
                     }
                     depth = depth
                         .checked_sub(1)
@@ -218,9 +209,8 @@ impl<'t> Walk<'t, '_> {
                             self.found.sdram_gbit = word(value, 0).ok();
                         }
                         (3, Node::ReservedMemory, b"reg") => {
-                            each_reg(value, self.reserved_cells, |range| child.add(range));
+                            each_reg(value, self.reserved_cells, |range| child.cover(range));
                         }
-                        (3, Node::ReservedMemory, b"no-map") => child_no_map = true,
                         _ => {}
                     }
                 }

@@ -4,7 +4,7 @@
 use core::ops::Range;
 
 use crate::esr::{Class, Esr};
-use crate::report::Kind;
+use crate::report::{Kind, Vector};
 
 /// Looks for one register before it counts as absent: an asynchronous error may be anybody's.
 const LOOKS: usize = 3;
@@ -23,8 +23,13 @@ pub struct Windows {
 }
 
 impl Windows {
-    /// Where to go on after an exception at `elr`; nothing where it was not to be expected.
-    pub fn resume_at(&self, elr: u64, kind: Kind, esr: Esr) -> Option<u64> {
+    /// Where to go on after an exception at `elr`; nothing where it was not to be expected, or came inside a handler,
+    /// whose stack is lost by then.
+    pub fn resume_at(&self, elr: u64, vector: Vector, esr: Esr) -> Option<u64> {
+        if vector.is_nested() {
+            return None;
+        }
+        let kind = vector.kind();
         let is_serror = kind == Kind::SError;
         let class = (kind == Kind::Synchronous).then(|| esr.class());
         if self.probe.contains(&elr) {
@@ -89,6 +94,8 @@ mod tests {
     const SERROR: Esr = Esr(0xBE00_0000);
     const UNDEFINED: Esr = Esr(0x0200_0000);
     const TRAPPED: Esr = Esr(0x6232_C000);
+    const SYNCHRONOUS: Vector = Vector(0);
+    const ASYNCHRONOUS: Vector = Vector(3);
 
     fn windows() -> Windows {
         Windows {
@@ -101,31 +108,40 @@ mod tests {
 
     #[test]
     fn an_asynchronous_error_is_not_an_abort_of_the_read() {
-        let at = |elr, kind, esr| windows().resume_at(elr, kind, esr);
-        assert_eq!(at(0x100, Kind::Synchronous, ABORT), Some(0x110));
-        assert_eq!(at(0x104, Kind::SError, SERROR), Some(0x118));
+        let at = |elr, vector, esr| windows().resume_at(elr, vector, esr);
+        assert_eq!(at(0x100, SYNCHRONOUS, ABORT), Some(0x110));
+        assert_eq!(at(0x104, ASYNCHRONOUS, SERROR), Some(0x118));
         // an SError's syndrome is no class of a synchronous exception
-        assert_eq!(at(0x104, Kind::SError, Esr(0x0200_0000)), Some(0x118));
+        assert_eq!(at(0x104, ASYNCHRONOUS, Esr(0x0200_0000)), Some(0x118));
         // what no read of a register can cause
-        assert_eq!(at(0x100, Kind::Synchronous, UNDEFINED), None);
-        assert_eq!(at(0x110, Kind::Synchronous, ABORT), None);
-        assert_eq!(at(0x0FC, Kind::SError, SERROR), None);
+        assert_eq!(at(0x100, SYNCHRONOUS, UNDEFINED), None);
+        assert_eq!(at(0x110, SYNCHRONOUS, ABORT), None);
+        assert_eq!(at(0x0FC, ASYNCHRONOUS, SERROR), None);
+    }
+
+    #[test]
+    fn what_comes_inside_a_handler_is_the_end() {
+        let at = |elr, vector, esr| windows().resume_at(elr, Vector(vector), esr);
+        assert_eq!(at(0x100, 4, ABORT), None);
+        assert_eq!(at(0x104, 7, SERROR), None);
+        assert_eq!(at(0x200, 4, UNDEFINED), None);
+        assert_eq!(at(0x304, 7, SERROR), None);
     }
 
     #[test]
     fn only_a_refusal_leaves_the_window_of_cpuectlr() {
-        let at = |kind, esr| windows().resume_at(0x200, kind, esr);
-        assert_eq!(at(Kind::Synchronous, UNDEFINED), Some(0x210));
-        assert_eq!(at(Kind::Synchronous, TRAPPED), Some(0x210));
-        assert_eq!(at(Kind::Synchronous, ABORT), None);
-        assert_eq!(at(Kind::SError, SERROR), None);
+        let at = |vector, esr| windows().resume_at(0x200, vector, esr);
+        assert_eq!(at(SYNCHRONOUS, UNDEFINED), Some(0x210));
+        assert_eq!(at(SYNCHRONOUS, TRAPPED), Some(0x210));
+        assert_eq!(at(SYNCHRONOUS, ABORT), None);
+        assert_eq!(at(ASYNCHRONOUS, SERROR), None);
     }
 
     #[test]
     fn only_an_asynchronous_error_leaves_the_window_of_the_unmask() {
-        let at = |kind, esr| windows().resume_at(0x304, kind, esr);
-        assert_eq!(at(Kind::SError, SERROR), Some(0x30C));
-        assert_eq!(at(Kind::Synchronous, ABORT), None);
+        let at = |vector, esr| windows().resume_at(0x304, vector, esr);
+        assert_eq!(at(ASYNCHRONOUS, SERROR), Some(0x30C));
+        assert_eq!(at(SYNCHRONOUS, ABORT), None);
     }
 
     #[test]

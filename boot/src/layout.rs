@@ -78,6 +78,16 @@ pub fn mapped_stacks(core: usize) -> [Range<usize>; 2] {
     ]
 }
 
+/// The main stack of `core`, as offsets from the start of all stacks.
+///
+/// # Panics
+/// For a core that does not exist.
+pub fn main_stack(core: usize) -> Range<usize> {
+    assert!(core < N_CORES, "there is no core {core}");
+    let [_, main] = mapped_stacks(core);
+    main
+}
+
 #[cfg(target_os = "none")]
 pub use target::{
     Image, STACKS, core_id, image, mapped_stack_around, stack_at, stack_used_bytes, stacks_range,
@@ -89,7 +99,9 @@ mod target {
     use core::cell::UnsafeCell;
     use core::ops::Range;
 
-    use super::{CoreStacks, N_CORES, STACK_PAINT, StackPart, mapped_stacks, stack_part};
+    use super::{
+        CoreStacks, N_CORES, STACK_PAINT, StackPart, main_stack, mapped_stacks, stack_part,
+    };
 
     /// Memory that only stack pointers reach.
     #[allow(dead_code, reason = "stack pointers alone reach it")]
@@ -190,8 +202,11 @@ mod target {
     }
 
     /// Bytes of the core's main stack that have ever been used.
+    ///
+    /// # Panics
+    /// For a core that does not exist.
     pub fn stack_used_bytes(core: usize) -> usize {
-        let [_, main] = mapped_stacks(core);
+        let main = main_stack(core);
         let base = stacks_range().start as usize;
         let words = (base + main.start..base + main.end).step_by(8);
         let free = words
@@ -222,6 +237,12 @@ mod tests {
         assert_eq!(stack_part(stride - 1), Some((0, StackPart::Main)));
         assert_eq!(stack_part(3 * stride), Some((3, StackPart::ExceptionGuard)));
         assert_eq!(stack_part(4 * stride), None);
+    }
+
+    #[test]
+    #[should_panic(expected = "there is no core 4")]
+    fn a_core_that_does_not_exist_has_no_stack() {
+        main_stack(N_CORES);
     }
 
     #[test]

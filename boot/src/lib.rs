@@ -66,6 +66,6 @@ pub mod vectors;
 #[cfg(target_os = "none")]
 pub mod wait;
 
-/// Translation tables in the pool: one root, eight for 8 GiB where it is, nine for 8 GiB seen in one
-/// piece, the rest for what is smaller than 2 MiB.
+/// Translation tables in the pool: one root, a few for image, heap and peripherals where they are, nine for 8 GiB
+/// seen in one piece, the rest for what is smaller than 2 MiB.
 pub const POOL_TABLES: usize = 32;

@@ -8,10 +8,10 @@ use core::sync::atomic::{AtomicBool, Ordering};
 use crate::POOL_TABLES;
 use crate::layout::{self, N_CORES, mapped_stacks};
 use crate::page_tables::{MapError, Mapping, Memory, PAGE_BYTES, PageTables, Table};
-use crate::wait;
+use crate::{ram, wait};
 
 /// Peripherals as the ARM sees them in low-peripheral mode.
-pub const PERIPHERALS: Range<u64> = 0xFC00_0000..0x1_0000_0000;
+pub const PERIPHERALS: Range<u64> = ram::PERIPHERALS_START..ram::PERIPHERALS_END;
 
 /// Page 0 holds the firmware's stub and the spin table until all cores are released.
 pub const PAGE_ZERO: Range<u64> = 0..PAGE_BYTES;

@@ -14,9 +14,13 @@
 //!
 //! **Resources**: Arm Architecture Reference Manual, D8.3 (descriptor formats).
 
+mod descriptor;
+
 use core::ops::Range;
 
-use crate::registers::{ATTR_DEVICE, ATTR_NORMAL, VA_BITS};
+use self::descriptor::{ADDR_MASK, BLOCK, TABLE_OR_PAGE, VALID, mapping};
+pub use self::descriptor::{Mapping, Memory};
+use crate::registers::VA_BITS;
 
 /// Bytes of the smallest mapping.
 pub const PAGE_BYTES: u64 = 4096;
@@ -24,41 +28,6 @@ pub const PAGE_BYTES: u64 = 4096;
 pub const BLOCK_BYTES: u64 = 2 << 20;
 
 const ENTRIES: usize = 512;
-const TABLE_OR_PAGE: u64 = 0b11;
-const BLOCK: u64 = 0b01;
-const VALID: u64 = 1;
-const READ_ONLY: u64 = 1 << 7;
-const INNER_SHAREABLE: u64 = 0b11 << 8;
-const ACCESSED: u64 = 1 << 10;
-const PXN: u64 = 1 << 53;
-const UXN: u64 = 1 << 54;
-const ADDR_MASK: u64 = 0x0000_FFFF_FFFF_F000;
-
-/// What a range of addresses is used for; nothing is both writable and executable.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Memory {
-    /// Instructions: read and execute.
-    Code,
-    /// Constants: read.
-    ReadOnly,
-    /// RAM: read and write.
-    Data,
-    /// Peripherals: read and write, in order, never speculated, never executed.
-    Device,
-}
-
-impl Memory {
-    const fn attributes(self) -> u64 {
-        let normal = ATTR_NORMAL << 2 | INNER_SHAREABLE | ACCESSED | UXN;
-        match self {
-            Memory::Code => normal | READ_ONLY,
-            Memory::ReadOnly => normal | READ_ONLY | PXN,
-            Memory::Data => normal | PXN,
-            Memory::Device => ATTR_DEVICE << 2 | ACCESSED | UXN | PXN,
-        }
-    }
-}
-
 /// Why a range could not be mapped, unmapped or protected.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum MapError {
@@ -101,17 +70,6 @@ pub struct Table([u64; ENTRIES]);
 impl Table {
     /// A table that maps nothing.
     pub const EMPTY: Table = Table([0; ENTRIES]);
-}
-
-/// What an address translates to: for tests and for reports.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Mapping {
-    /// What the memory is used for.
-    pub memory: Memory,
-    /// Bytes of the page or block: 4 KiB or 2 MiB.
-    pub bytes: u64,
-    /// The physical address of the page or block.
-    pub physical_addr: u64,
 }
 
 /// A map built in a pool of tables; the first one is the root.
@@ -271,8 +229,8 @@ impl<'a> PageTables<'a> {
         self.next(entry).ok_or(MapError::Occupied { addr })
     }
 
-    /// Table `index` of the pool. No panic where there is none: `map_at` runs before the MMU is on, where the atomics of a
-    /// panic are an abort (`cargo xtask audit` follows what can run there).
+    /// Table `index` of the pool. No panic where there is none: `map_at` runs before the MMU is on, where the atomics of
+    /// a panic are an abort (`cargo xtask audit` follows what can run there).
     fn table(&mut self, index: usize) -> Result<&mut Table, MapError> {
         let tables = self.tables.len();
         self.tables
@@ -300,23 +258,6 @@ fn check(range: &Range<u64>) -> Result<(), MapError> {
         return Err(MapError::OutOfRange { end: range.end });
     }
     Ok(())
-}
-
-fn mapping(leaf: u64, bytes: u64) -> Mapping {
-    let memory = if leaf >> 2 & 0b111 == ATTR_DEVICE {
-        Memory::Device
-    } else if leaf & PXN == 0 {
-        Memory::Code
-    } else if leaf & READ_ONLY != 0 {
-        Memory::ReadOnly
-    } else {
-        Memory::Data
-    };
-    Mapping {
-        memory,
-        bytes,
-        physical_addr: leaf & ADDR_MASK,
-    }
 }
 
 fn level1_index(addr: u64) -> usize {

@@ -56,7 +56,7 @@ impl Ranges {
     }
 
     /// Adds a range, joining it with what it touches. More than [`MAX_RANGES`] are dropped: memory
-    /// that is not known is memory that is not used.
+    /// that is not known is memory that is not used. What is in use goes by [`Ranges::cover`].
     pub fn add(&mut self, range: Range<u64>) {
         if range.start >= range.end {
             return;
@@ -74,6 +74,18 @@ impl Ranges {
         kept.push(start..end);
         kept.ranges[..kept.len].sort_unstable();
         *self = kept;
+    }
+
+    /// Adds a range, or more: where there is no room for it, the two that are nearest to each other become one. For
+    /// memory that must not be used.
+    pub fn cover(&mut self, range: Range<u64>) {
+        if self.len == MAX_RANGES {
+            let gap = |i: &usize| self.ranges[i + 1].0 - self.ranges[*i].1;
+            if let Some(i) = (0..MAX_RANGES - 1).min_by_key(gap) {
+                self.add(self.ranges[i].1..self.ranges[i + 1].0);
+            }
+        }
+        self.add(range);
     }
 
     /// Takes a range out.
@@ -180,7 +192,12 @@ pub fn reconcile(tree: Option<&Ranges>, mailbox: &Ranges, emulated: bool) -> Ran
     let mut ram = match tree {
         Some(tree) if !tree.is_empty() && !emulated => {
             let both = tree.intersection(mailbox);
-            if mailbox.is_empty() { *tree } else { both }
+            let possible = Ranges::from_iter([0..MAX_TOTAL]);
+            if mailbox.is_empty() {
+                tree.intersection(&possible)
+            } else {
+                both
+            }
         }
         _ => *mailbox,
     };

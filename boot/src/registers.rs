@@ -6,6 +6,9 @@
 //! **Resources**: Arm Architecture Reference Manual, chapter D; the Cortex-A72 manual (100095), §4.3;
 //! `VPIDR_EL2` and its neighbours are copied from what they shadow, see `start.s`.
 
+/// The pins' block, which the first instructions switch the LED by.
+pub const GPIO_ADDR: u64 = 0xFE20_0000;
+
 /// `SCR_EL3` when an emulator starts us in EL3: `EL2` is 64-bit and non-secure, `HVC` on, `SMC` off.
 pub const SCR_EL3: u64 = RW | HCE | SMD | RES1 | NS;
 const RW: u64 = 1 << 10;

@@ -106,8 +106,8 @@ impl fmt::Display for Report<'_> {
         writeln!(f, "exception on core {}{where_from}: ", self.core)?;
         match self.vector.kind() {
             Kind::Synchronous | Kind::SError => writeln!(f, "  {esr}")?,
-            Kind::Irq => writeln!(f, "  interrupt without a handler")?,
-            Kind::Fiq => writeln!(f, "  fast interrupt, which nothing here enables")?,
+            // An interrupt comes back; a fast one is what nothing here enables.
+            Kind::Irq | Kind::Fiq => writeln!(f, "  fast interrupt, which nothing here enables")?,
         }
         if self.is_stack_overflow() {
             let name = match self.stack {

@@ -1,4 +1,4 @@
-//! Pulls in `start.s` and takes over from it.
+//! Pulls in `start.s` and `blink.s` and takes over from it.
 
 use core::arch::global_asm;
 
@@ -10,6 +10,7 @@ pub const LOAD_ADDR: u64 = 0x8_0000;
 
 global_asm!(
     include_str!("start.s"),
+    include_str!("blink.s"),
     load_addr = const LOAD_ADDR,
     stack_paint = const STACK_PAINT,
     stacks = sym STACKS,
@@ -32,7 +33,7 @@ global_asm!(
     cpacr_el1 = const registers::CPACR_EL1,
     mair = const registers::MAIR_EL1,
     tcr = const registers::TCR_EL1,
-    gpio = const 0xFE20_0000_u64,
+    gpio = const registers::GPIO_ADDR,
     default_counter_hz = const registers::DEFAULT_COUNTER_HZ,
 );
 

@@ -36,6 +36,51 @@ impl Survey {
         let reserved = tree.map_or(Ranges::EMPTY, |tree| tree.reserved);
         Self { ram, reserved }
     }
+
+    /// Gives out, in blocks of `block_bytes`, what is free behind the image, which ends at `image_end`: `heap_bytes`
+    /// below 1 GiB, where all that a device writes by itself must lie, and the rest.
+    ///
+    /// # Errors
+    /// [`TooLittle`] below 1 GiB.
+    pub fn plan(
+        &self,
+        image_end: u64,
+        block_bytes: u64,
+        heap_bytes: u64,
+    ) -> Result<Plan, TooLittle> {
+        let mut free = self.ram;
+        for range in self.reserved.iter() {
+            free.remove(range);
+        }
+        free.remove(0..image_end.next_multiple_of(block_bytes));
+        let mut free = free.aligned(block_bytes);
+        let low = free.intersection(&Ranges::from_iter([0..ram::LOW_END]));
+        let heap = low
+            .iter()
+            .find(|range| range.end - range.start >= heap_bytes)
+            .map(|range| range.start..range.start + heap_bytes)
+            .ok_or(TooLittle {
+                largest_bytes: low.largest().end - low.largest().start,
+            })?;
+        free.remove(heap.clone());
+        Ok(Plan { heap, rest: free })
+    }
+}
+
+/// Who gets which RAM.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Plan {
+    /// The heap's.
+    pub heap: Range<u64>,
+    /// What is left.
+    pub rest: Ranges,
+}
+
+/// There is no room for the heap below 1 GiB.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct TooLittle {
+    /// Bytes in the longest free range below 1 GiB.
+    pub largest_bytes: u64,
 }
 
 #[cfg(test)]
@@ -50,7 +95,6 @@ mod tests {
         MemoryNodes {
             ram: ranges.iter().cloned().collect(),
             reserved: [0..0x1000].into_iter().collect(),
-            no_map: Ranges::EMPTY,
             emmc2_dma_base: None,
             sdram_gbit,
         }
@@ -83,6 +127,57 @@ mod tests {
         let tree = nodes(&[LOW, ram::LOW_END..0xFC00_0000], Some(64));
         let two = [LOW, ram::LOW_END..0x8000_0000];
         assert_eq!(ram_of(Some(&tree), Some(LOW), Some(0xB0_3115)), two);
+    }
+
+    const MB: u64 = 1 << 20;
+
+    fn plan_of(ram: &[Range<u64>], reserved: &[Range<u64>]) -> Result<Plan, TooLittle> {
+        let survey = Survey {
+            ram: ram.iter().cloned().collect(),
+            reserved: reserved.iter().cloned().collect(),
+        };
+        survey.plan(9 * MB + 4096, 2 * MB, 64 * MB)
+    }
+
+    #[test]
+    fn the_heap_lies_behind_the_image_and_the_rest_is_what_is_left() {
+        let high = ram::LOW_END..0xC000_0000;
+        let plan = plan_of(&[0..0x3000_0000, high.clone()], &[0x100..0x200]).unwrap();
+        assert_eq!(plan.heap, 10 * MB..74 * MB);
+        assert!(plan.rest.iter().eq([74 * MB..0x3000_0000, high]));
+        // What is reserved ends up with nobody, in whole blocks.
+        let plan = plan_of(&[0..0x3000_0000], &[20 * MB..20 * MB + 1]).unwrap();
+        assert_eq!(plan.heap, 22 * MB..86 * MB);
+        assert!(
+            plan.rest
+                .iter()
+                .eq([10 * MB..20 * MB, 86 * MB..0x3000_0000])
+        );
+    }
+
+    #[test]
+    fn the_heap_is_below_1_gib_or_nowhere() {
+        // free only above
+        let high = ram::LOW_END..0xC000_0000;
+        let error = plan_of(&[0..42 * MB, high.clone()], &[]);
+        assert_eq!(
+            error,
+            Err(TooLittle {
+                largest_bytes: 32 * MB
+            })
+        );
+        // joined across the limit, most of it above
+        let across = ram::LOW_END - 16 * MB..0xC000_0000;
+        let error = plan_of(&[across], &[]);
+        assert_eq!(
+            error,
+            Err(TooLittle {
+                largest_bytes: 16 * MB
+            })
+        );
+        // a short piece first
+        let plan = plan_of(&[0..42 * MB, 0x1000_0000..0x2000_0000, high], &[]).unwrap();
+        assert_eq!(plan.heap, 0x1000_0000..0x1000_0000 + 64 * MB);
     }
 
     #[test]

@@ -1,7 +1,7 @@
 //! Pulls in `vectors.s` and decides what becomes of an exception.
 //!
 //! An interrupt goes to the kernel and comes back. A fault inside a window of [`Windows`] comes back
-//! as its answer. Anything else is reported by the kernel and ends the program.
+//! as its answer, unless a handler was running. Anything else is reported by the kernel and ends the program.
 
 use core::arch::global_asm;
 use core::ops::Range;
@@ -73,7 +73,7 @@ extern "C" fn boot_exception(frame: &mut Frame, vector: u64) {
         Kind::Irq => return __boot_irq(),
         Kind::Synchronous | Kind::SError => {
             let windows = live_windows();
-            if let Some(resume) = windows.resume_at(frame.elr, vector.kind(), Esr(frame.esr)) {
+            if let Some(resume) = windows.resume_at(frame.elr, vector, Esr(frame.esr)) {
                 frame.elr = resume;
                 return;
             }

@@ -27,7 +27,8 @@
 .endm
 
 // Taken while SP_EL1 was in use: the handler itself failed and its stack may be what is wrong.
-// Start over at its top; what is lost there is not returned to.
+// Start over at its top; what is lost there is not returned to (`Windows::resume_at`). TPIDR_EL0, which
+// nothing else uses, holds x1 meanwhile.
 .macro nested_exception index
     .balign 128
     blink_without_mmu

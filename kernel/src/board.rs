@@ -29,7 +29,7 @@ const CHIP_REVISION_ADDR: usize = 0xFC40_4000;
 const MAILBOX_ADDR: usize = 0xFE00_B880;
 const PM_ADDR: usize = 0xFE10_0000;
 const RNG200_ADDR: usize = 0xFE10_4000;
-const GPIO_ADDR: usize = 0xFE20_0000;
+const GPIO_ADDR: usize = boot::registers::GPIO_ADDR as usize;
 const PL011_ADDR: usize = 0xFE20_1000;
 const LEGACY_SDHCI_ADDR: usize = 0xFE30_0000;
 const EMMC2_ADDR: usize = 0xFE34_0000;
@@ -83,7 +83,7 @@ pub fn init_console() {
     // Lit until the console answers: a board without a cable shows how far it came.
     gpio.set_led(true);
     let clock_hz = pl011::start_clock(&mut mailbox().lock());
-    let mut uart = new_uart();
+    let mut uart = uart();
     if let Ok(divisors) = Divisors::new(clock_hz, DEFAULT_BAUD) {
         uart.init(divisors, &Clock);
     }
@@ -96,14 +96,19 @@ pub fn set_led(on: bool) {
     Gpio::new(unsafe { Mmio::new(GPIO_ADDR) }).set_led(on);
 }
 
-/// A UART of one's own: for the console, and for the panic handler, which trusts nobody.
-pub fn new_uart() -> Pl011 {
-    // SAFETY: the PL011's block, mapped as Device memory. The panic handler makes a second one when
-    // the first has stopped being used.
+/// A UART for the report of the end, which trusts nobody: by then all that used the console's has stopped.
+pub fn uart_of_the_end() -> Pl011 {
+    uart()
+}
+
+fn uart() -> Pl011 {
+    // SAFETY: the PL011's block, mapped as Device memory. The console has one such value; the core that ends the
+    // program makes another when the others stop using the first.
     Pl011::new(unsafe { Mmio::new(PL011_ADDR) })
 }
 
-/// Sets the console's baud rate; keeps the old one if it is not possible.
+/// Sets the console's baud rate; keeps the old one if it is not possible. What is to be sent at the old one has been
+/// flushed: the UART waits for it with interrupts masked.
 pub fn set_baud(clock_hz: u32, baud: u32) -> bool {
     match Divisors::new(clock_hz, baud) {
         Ok(divisors) => {
@@ -151,6 +156,12 @@ pub fn random_bits() -> Option<u64> {
     Rng200::new(registers).read(&Clock)
 }
 
+/// What stands in for [`random_bits`].
+pub fn seed_without_generator() -> u64 {
+    let serial = mailbox().lock().board_serial().unwrap_or(0);
+    rng200::seed_without(boot::wait::ticks(), serial)
+}
+
 /// Capabilities of EMMC2, for telling board and emulator apart.
 pub fn emmc2_capabilities() -> Option<u32> {
     emmc2_word(Word::Capabilities)
@@ -169,24 +180,35 @@ pub fn chip_revision() -> Option<u32> {
     unsafe { boot::vectors::probe32(CHIP_REVISION_ADDR, note_bus_error) }
 }
 
-/// The card slot; once. The legacy controller is named for QEMU's sake only, see [`Slot`].
+/// The card slot. The legacy controller is named for QEMU's sake only, see [`Slot`].
+///
+/// # Panics
+/// When called twice.
 pub fn card_slot() -> Slot {
-    // SAFETY: the two controllers' blocks, mapped as Device memory, used through this slot only.
+    static IS_TAKEN: AtomicBool = AtomicBool::new(false);
+    let taken = IS_TAKEN.swap(true, Ordering::AcqRel);
+    assert!(!taken, "there is one card slot");
+    // SAFETY: the two controllers' blocks, mapped as Device memory, used through this slot only: there is one.
     let (emmc2, legacy) = unsafe { (Mmio::new(EMMC2_ADDR), Mmio::new(LEGACY_SDHCI_ADDR)) };
     Slot::new(emmc2, legacy)
 }
 
 /// The interrupt controller as the calling core sees it.
-fn own_gic() -> Gic {
-    // SAFETY: the controller's two blocks, mapped as Device memory; each core makes one value, and
-    // what it sees through it is its own, but for the distributor's switches, which are core 0's.
+///
+/// # Safety
+/// The core has no other such value, or only sends interrupts through this one: a single write. The distributor's
+/// switches are core 0's.
+unsafe fn own_gic() -> Gic {
+    // SAFETY: the controller's two blocks, mapped as Device memory; what a core sees through them is its own, and the
+    // rest is the caller's.
     let (distributor, cpu) = unsafe { (Mmio::new(GICD_ADDR), Mmio::new(GICC_ADDR)) };
     Gic::new(distributor, cpu)
 }
 
 /// The interrupt controller of a core that can be woken by [`wake_core`].
 pub fn init_worker_interrupts() -> Gic {
-    let mut gic = own_gic();
+    // SAFETY: the core's only one, made before it serves; it touches no switch of the distributor's.
+    let mut gic = unsafe { own_gic() };
     gic.init_for_wake();
     gic
 }
@@ -202,10 +224,11 @@ pub fn wake_core(core: usize) {
     });
 }
 
-/// Has all cores but `core`, which calls, look whether the program has ended: core 0 at once, the others when they sleep
-/// without work. Trusts no lock.
+/// Has all cores but `core`, which calls, look whether the program has ended: core 0 at once, the others when they
+/// sleep without work. Trusts no lock.
 pub fn interrupt_others(core: usize) {
-    let mut gic = own_gic();
+    // SAFETY: interrupts are sent, nothing else.
+    let mut gic = unsafe { own_gic() };
     for other in (0..N_CORES).filter(|&other| other != core) {
         gic.wake(other);
     }
@@ -217,7 +240,8 @@ pub fn interrupt_others(core: usize) {
 /// if it does not come, nor will those of the UART, and the console has to look for its bytes.
 /// `fail`: none arrive, to show what that looks like.
 pub fn init_interrupts(fail: bool) -> bool {
-    let mut gic = own_gic();
+    // SAFETY: core 0's only one but for that of the end.
+    let mut gic = unsafe { own_gic() };
     gic.init();
     gic.enable(gic::WAKE);
     gic.enable(gic::UART);

@@ -35,9 +35,10 @@ const BRING_UP_LIMIT_MS: u32 = 15_000;
 /// The file by which the firmware knows to use the cores' interrupt controller.
 const DEVICE_TREE: &str = "bcm2711-rpi-4-b.dtb";
 
-/// How long a core may keep others waiting at a barrier unless an option says otherwise: 10 s, in QEMU, whose cores share
-/// a host's, 60 s.
-const BARRIER_LIMIT_S: [u64; 2] = [10, 60];
+/// How long a core may keep others waiting at a barrier unless an option says otherwise.
+const BARRIER_LIMIT_S: u64 = 10;
+/// The same in QEMU, whose cores share a host's.
+const EMULATED_BARRIER_LIMIT_S: u64 = 60;
 
 fn kernel_main(boot: &BootInfo) -> ! {
     // Before the first access that may hang. Not in QEMU, where arming is a reset.
@@ -62,8 +63,8 @@ fn kernel_main(boot: &BootInfo) -> ! {
     let mut line = [0; COMMAND_LINE_BYTES];
     let line = read_command_line(&mut line);
     // without the heap, which this decides about
-    let early = Options::of_command_line(str::from_utf8(line).unwrap_or_default());
-    let order = if early.highest_memory_first {
+    let options = Options::of_command_line(line);
+    let order = if options.highest_memory_first {
         memory::Order::HighestFirst
     } else {
         memory::Order::LowestFirst
@@ -74,7 +75,6 @@ fn kernel_main(boot: &BootInfo) -> ! {
     };
 
     let command_line = String::from_utf8_lossy(line).into_owned();
-    let options = Options::of_command_line(&command_line);
     for mistake in options::mistakes(&command_line) {
         let _ = writeln!(log, "{mistake}");
     }
@@ -83,8 +83,11 @@ fn kernel_main(boot: &BootInfo) -> ! {
     info.interrupts = board::init_interrupts(failures::stop_interrupts(&command_line));
     note_interrupts(&mut log, info.interrupts);
     let (cores, alive) = CorePool::start(boot::layout::N_CORES, stopped, info.emulated);
-    let limit_s = options.barrier_limit_s;
-    cores.set_barrier_limit(limit_s.unwrap_or(BARRIER_LIMIT_S[usize::from(info.emulated)]));
+    let limit_s = match info.emulated {
+        false => BARRIER_LIMIT_S,
+        true => EMULATED_BARRIER_LIMIT_S,
+    };
+    cores.set_barrier_limit(options.barrier_limit_s.unwrap_or(limit_s));
     note_missing_cores(&mut log, &alive, cores.n_alive());
     if options.far_prefetch {
         set_far_prefetch(&mut log, &cores);
@@ -103,9 +106,9 @@ fn kernel_main(boot: &BootInfo) -> ! {
         info,
         command_line,
         logs: options.log,
-        entropy: board::random_bits().unwrap_or_else(boot::wait::ticks),
+        entropy: board::random_bits().unwrap_or_else(board::seed_without_generator),
     };
-    // The last access that may hang is behind us.
+    // What may hang from here on has limits of its own: the console, the card, the cores.
     board::watchdog().stop();
     board::set_led(false);
     shell::run(platform)

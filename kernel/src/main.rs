@@ -15,7 +15,7 @@ mod card;
 mod clock;
 #[cfg(target_os = "none")]
 mod core_pool;
-#[cfg(target_os = "none")]
+#[cfg(any(target_os = "none", test))]
 mod ending;
 #[cfg(any(target_os = "none", test))]
 mod failures;

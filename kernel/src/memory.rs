@@ -8,8 +8,8 @@
 //!
 //! Image, heap and peripherals are seen where they are; all other RAM is seen once more of its own
 //! accord, as one arena without gaps, lowest address first: what is loaded first is what the SD
-//! controller reaches. `board.memory=above` turns the order round. What the firmware reserves, and what lies between the image and the next
-//! 2 MiB block, stays unmapped.
+//! controller reaches. `board.memory=above` turns the order round. What the firmware reserves, and what
+//! lies between the image and the next 2 MiB block, stays unmapped.
 
 use core::fmt;
 use core::ops::Range;
@@ -18,7 +18,7 @@ use boot::device_tree::{self, HEADER_BYTES, MemoryNodes};
 use boot::mmu;
 use boot::page_tables::{BLOCK_BYTES, MapError, Memory, PAGE_BYTES};
 use boot::ram::{self, MAX_RANGES};
-use boot::survey::Survey;
+use boot::survey::{Plan, Survey, TooLittle};
 use ops::arena::Line;
 use spin::Once;
 
@@ -36,7 +36,7 @@ pub enum Error {
     /// There is less than the heap needs below 1 GiB.
     #[error("only {} MiB of RAM below 1 GiB are free: check gpu_mem in config.txt", .largest_bytes >> 20)]
     TooLittle {
-        /// Bytes in the largest range that could be used.
+        /// Bytes in the longest range there.
         largest_bytes: u64,
     },
 }
@@ -80,10 +80,14 @@ fn device_tree_len(addr: u64) -> Result<usize, device_tree::Error> {
     header.unwrap_or(Err(none))
 }
 
-/// Maps `len` bytes at `addr` for reading while `look` runs; nothing if something is there already.
+/// Maps `len` bytes at `addr` for reading while `look` runs; nothing if something is mapped there already.
 fn with_mapped<R>(addr: u64, len: usize, look: impl FnOnce(&[u8]) -> R) -> Option<R> {
     let start = addr / PAGE_BYTES * PAGE_BYTES;
     let end = (addr + len as u64).next_multiple_of(PAGE_BYTES);
+    let mut pages = (start..end).step_by(PAGE_BYTES as usize);
+    if !pages.all(|page| mmu::lookup(page).is_none()) {
+        return None;
+    }
     // SAFETY: RAM below 1 GiB that nothing uses yet; the firmware says that the tree is there.
     unsafe { mmu::map(start..end, Memory::ReadOnly) }.ok()?;
     let first: *const u8 = core::ptr::with_exposed_provenance(addr as usize);
@@ -175,32 +179,19 @@ pub enum Order {
 /// The heap, with all that a device writes by itself, lies below 1 GiB in either order.
 pub fn init(survey: &Survey, order: Order) -> Result<&'static mut [Line], Error> {
     let image_end = boot::layout::image().stacks.end;
-    let mut free = survey.ram;
-    for range in survey.reserved.iter() {
-        free.remove(range);
-    }
-    free.remove(0..image_end.next_multiple_of(BLOCK_BYTES));
-    let mut free = free.aligned(BLOCK_BYTES);
-
-    let heap = free
-        .iter()
-        .find(|range| range.end - range.start >= heap::HEAP_BYTES)
-        .filter(|range| range.start + heap::HEAP_BYTES <= ram::LOW_END)
-        .map(|range| range.start..range.start + heap::HEAP_BYTES)
-        .ok_or(Error::TooLittle {
-            largest_bytes: free.largest().end - free.largest().start,
-        })?;
+    let plan = survey.plan(image_end, BLOCK_BYTES, heap::HEAP_BYTES);
+    let Plan { heap, rest } =
+        plan.map_err(|TooLittle { largest_bytes }| Error::TooLittle { largest_bytes })?;
     // SAFETY: RAM that exists, belongs to the ARM, is not reserved and holds nothing of ours.
     unsafe { mmu::map(heap.clone(), Memory::Data) }?;
-    free.remove(heap.clone());
     // SAFETY: just mapped, and taken out of what the arena gets.
     unsafe { heap::init(heap) };
 
     let mut pieces = [Piece::default(); MAX_RANGES];
     let mut end = ARENA_START;
     let in_order = |i| match order {
-        Order::LowestFirst => free.iter().nth(i),
-        Order::HighestFirst => free.iter().rev().nth(i),
+        Order::LowestFirst => rest.iter().nth(i),
+        Order::HighestFirst => rest.iter().rev().nth(i),
     };
     for (piece, range) in pieces.iter_mut().zip((0..).map_while(in_order)) {
         let bytes = range.end - range.start;

@@ -3,7 +3,7 @@
 //! | word | what it does |
 //! |---|---|
 //! | `board.log` | prints what a report about a board should contain |
-//! | `board.memory=above` | models lie in the highest RAM first, out of reach of DMA controllers of the older stepping |
+//! | `board.memory=above` | models lie in the highest RAM first, where DMA of the older stepping does not reach |
 //! | `board.prefetch=far` | longer prefetch distances (docs/hardware.md MMU-11) |
 //! | `board.barrier=SECONDS` | how long a core may keep others waiting at a barrier, 0 for ever |
 //! | `board.sd=…` | what is not used of the SD card, see [`Modes`] |
@@ -30,10 +30,13 @@ pub struct Options {
 }
 
 impl Options {
-    /// What `line` asks for; of several limits the last counts.
-    pub fn of_command_line(line: &str) -> Self {
+    /// What `line` asks for; of several limits the last counts. Without the heap, and whatever bytes stand between the
+    /// words: one that is no UTF-8 costs its own word.
+    pub fn of_command_line(line: &[u8]) -> Self {
         let mut options = Self::default();
-        for word in words(line).flatten() {
+        let words = line.split(u8::is_ascii_whitespace);
+        let words = words.filter_map(|word| str::from_utf8(word).ok()?.strip_prefix(PREFIX));
+        for word in words.flat_map(parse) {
             match word {
                 Word::Log => options.log = true,
                 Word::HighestMemoryFirst => options.highest_memory_first = true,
@@ -139,7 +142,7 @@ mod tests {
 
     #[test]
     fn words_of_the_command_line() {
-        let of = Options::of_command_line;
+        let of = |line: &str| Options::of_command_line(line.as_bytes());
         assert_eq!(of("cores=2 my.board.log boards.log"), Options::default());
         let all = "x board.log board.memory=above board.prefetch=far board.barrier=30 board.sd=pio,25 board.fail=panic";
         let expected = Options {
@@ -158,6 +161,17 @@ mod tests {
             of("board.barrier=5 board.barrier=-1").barrier_limit_s,
             Some(5)
         );
+    }
+
+    #[test]
+    fn a_byte_that_is_no_utf_8_costs_its_own_word() {
+        let line = b"caf\xE9 board.log board.barrier=\xB2 \tboard.memory=above\n\xFF";
+        let expected = Options {
+            log: true,
+            highest_memory_first: true,
+            ..Options::default()
+        };
+        assert_eq!(Options::of_command_line(line), expected);
     }
 
     #[test]

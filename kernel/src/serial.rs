@@ -9,6 +9,7 @@ use core::sync::atomic::{AtomicBool, AtomicU8, Ordering};
 
 use boot::{cpu, wait};
 use drivers::byte_ring::ByteRing;
+use drivers::clock::Clock as _;
 use drivers::line_start::LineStart;
 use drivers::pl011::{self, Pl011};
 use drivers::rx_ring::{LineErrors, RxRing};
@@ -50,10 +51,12 @@ pub fn use_interrupts(arrive: bool) {
     MOVER.store(mover, Ordering::Relaxed);
 }
 
-/// Does the interrupt handler's part where it never runs; whether it did.
+/// Does the interrupt handler's part where it never runs; whether it did. Once another core reports the end, the UART is
+/// that one's, and the core stops, as it does in the handler.
 fn move_if_polled() -> bool {
     let is_polled = moved_by(CALLER);
     if is_polled {
+        ending::stop_if_begun();
         handle_interrupt();
     }
     is_polled
@@ -73,8 +76,8 @@ fn transmit() {
     with_uart(|uart| uart.transmit(&TO_SEND, by_interrupt));
 }
 
-/// Holds back what is to be sent, so that no interrupt falls into a measurement, or lets it go again. What is in the FIFO
-/// still goes out, and what exceeds the ring.
+/// Holds back what is to be sent, so that no interrupt falls into a measurement, or lets it go again. What is in the
+/// FIFO still goes out, and what exceeds the ring.
 pub fn hold(hold: bool) {
     IS_HELD.store(hold, Ordering::Relaxed);
     if hold {
@@ -104,8 +107,8 @@ pub fn with_uart<R>(change: impl FnOnce(&mut Pl011) -> R) -> Option<R> {
 pub struct Serial;
 
 impl Serial {
-    /// Sends `bytes` and returns when they are on their way; drops what a stuck UART does not take. Nothing is sent, and
-    /// the core stops, once another one reports the end.
+    /// Sends `bytes` and returns when they are on their way; drops what a stuck UART does not take. Nothing is sent,
+    /// and the core stops, once another one reports the end.
     pub fn write(self, bytes: &[u8]) {
         LINE_START.sent(bytes);
         ending::stop_if_begun();
@@ -152,7 +155,7 @@ impl Serial {
     }
 
     /// The oldest received byte, if there is one.
-    pub fn try_read(self) -> Option<u8> {
+    pub fn read(self) -> Option<u8> {
         move_if_polled();
         RECEIVED.pop()
     }
@@ -186,10 +189,13 @@ impl Serial {
         !TO_SEND.is_empty()
     }
 
-    /// Waits until the last byte has left the wire.
+    /// Waits until the last byte has left the wire, but not for ever. Interrupts are masked for a look at a time: bytes
+    /// go on being received.
     pub fn flush(self) {
         self.drain();
-        with_uart(|uart| uart.flush(&Clock));
+        Clock.wait_until(pl011::DRAIN_LIMIT_US, &mut || {
+            with_uart(|uart| uart.is_idle()).unwrap_or(true)
+        });
     }
 
     /// Whether Ctrl-C has been received since the flag was last cleared.

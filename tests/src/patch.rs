@@ -1,6 +1,8 @@
 //! Images with other instructions in them: what no option of QEMU makes happen.
 
+use std::ops::Range;
 use std::path::PathBuf;
+use xtask::raw_image::LOAD_ADDR;
 
 /// `nop`.
 pub const NOP: u32 = 0xD503_201F;
@@ -41,6 +43,28 @@ impl Patch {
             self.set(at + 4 * i, &word.to_le_bytes());
         }
         self
+    }
+
+    /// Puts `replacement` in the place of the instruction at `addr`, where the image runs.
+    ///
+    /// # Panics
+    /// The address is outside the image.
+    #[must_use]
+    pub fn replace_at(mut self, addr: u64, replacement: u32) -> Patch {
+        let offset = usize::try_from(addr - LOAD_ADDR).expect("inside the image");
+        self.set(offset, &replacement.to_le_bytes());
+        self
+    }
+
+    /// The instructions at `addrs`, where the image runs, with their addresses.
+    ///
+    /// # Panics
+    /// An address is outside the image.
+    pub fn instructions(&self, addrs: Range<u64>) -> Vec<(u64, u32)> {
+        let offset = |addr: u64| usize::try_from(addr - LOAD_ADDR).expect("inside the image");
+        let (words, _) = self.bytes[offset(addrs.start)..offset(addrs.end)].as_chunks();
+        let words = words.iter().map(|word| u32::from_le_bytes(*word));
+        addrs.step_by(4).zip(words).collect()
     }
 
     /// Changes `text_offset` of the Image header: where it is loaded.

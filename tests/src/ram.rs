@@ -6,9 +6,9 @@ use std::fs;
 use std::path::PathBuf;
 use std::process;
 use std::sync::atomic::{AtomicU32, Ordering};
+use xtask::raw_image::LOAD_ADDR;
 use xtask::workspace::output_dir;
 
-const LOAD_ADDR: u64 = 0x8_0000;
 /// Where an image lies that moves itself to [`LOAD_ADDR`].
 const ELSEWHERE: u64 = 0x20_0000;
 

@@ -151,8 +151,34 @@ fn a_board_with_eight_gigabytes() {
             0x3AF5_C6A4..0x3AF5_C726
         ]
     );
-    assert_eq!(nodes.no_map.largest(), 0x3AF5_C6A4..0x3AF5_C726);
     assert_eq!(nodes.emmc2_dma_base, Some(0xC000_0000));
+}
+
+#[test]
+fn more_reserved_pieces_than_there_is_room_for_stay_reserved() {
+    let start = |i: usize| 0x10_0000 * (i as u64 + 1);
+    let n = ram::MAX_RANGES + 1;
+    let mut by_header = Builder::new();
+    (0..n).for_each(|i| {
+        by_header.reserve(start(i), 0x1000);
+    });
+    by_header.node("", |_| {});
+    let cells: Vec<u32> = (0..n).flat_map(|i| [0, start(i) as u32, 0x1000]).collect();
+    let mut by_node = Builder::new();
+    by_node.node("", |root| {
+        root.node("reserved-memory", |reserved| {
+            reserved.node("all", |all| {
+                all.property("reg", &cells);
+            });
+        });
+    });
+    for mut tree in [by_header, by_node] {
+        let nodes = memory_nodes(&tree.finish()).unwrap();
+        for i in 0..n {
+            let holds = |range: core::ops::Range<u64>| range.contains(&start(i));
+            assert!(nodes.reserved.iter().any(holds), "{i}: {}", nodes.reserved);
+        }
+    }
 }
 
 #[test]

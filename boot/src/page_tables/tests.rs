@@ -1,3 +1,4 @@
+use super::descriptor::{PXN, READ_ONLY, UXN};
 use super::*;
 
 const BASE: u64 = 0x10_0000;

@@ -68,6 +68,38 @@ fn the_emulators_short_tree_is_not_believed() {
 }
 
 #[test]
+fn a_tree_is_believed_up_to_what_a_board_can_have() {
+    let tree: Ranges = [0..0x3B40_0000, PERIPHERALS_END..u64::MAX]
+        .into_iter()
+        .collect();
+    let ram = reconcile(Some(&tree), &Ranges::EMPTY, false);
+    assert_eq!(list(&ram), [0..0x3B40_0000, PERIPHERALS_END..MAX_TOTAL]);
+}
+
+#[test]
+fn what_is_in_use_is_never_forgotten() {
+    let used = |i: u64| 4 * i * MB..(4 * i + 1) * MB;
+    let mut ranges = Ranges::EMPTY;
+    for i in (0..2 * MAX_RANGES as u64).rev() {
+        ranges.cover(used(i));
+    }
+    // two that are close to each other
+    ranges.cover(1000 * MB..1001 * MB);
+    ranges.cover(1001 * MB + 1..1002 * MB);
+    for i in 0..2 * MAX_RANGES as u64 {
+        assert!(
+            ranges
+                .iter()
+                .any(|range| range.start <= used(i).start && used(i).end <= range.end)
+        );
+    }
+    ranges.cover(2000 * MB..2001 * MB);
+    assert!(list(&ranges).contains(&(1000 * MB..1002 * MB)), "{ranges}");
+    assert!(list(&ranges).contains(&(2000 * MB..2001 * MB)), "{ranges}");
+    assert!(ranges.iter().is_sorted_by(|a, b| a.end < b.start));
+}
+
+#[test]
 fn ranges_join_split_and_align() {
     let mut ranges: Ranges = [4 * MB..8 * MB, 0..2 * MB, 2 * MB..3 * MB]
         .into_iter()

@@ -180,6 +180,9 @@ mod tests {
         let (distributor_words, distributor) = fake::block();
         let (cpu_words, cpu) = fake::block();
         distributor_words.set(0x004, 0x0000_FC67);
+        for register in [0xC04, 0xC08, 0xC24, 0xC3C] {
+            distributor_words.set(register, !0);
+        }
         let mut gic = Gic::new(distributor, cpu);
         gic.init();
         assert_eq!(distributor_words.get(0x000), 1, "GICD_CTLR");
@@ -190,6 +193,10 @@ mod tests {
         assert_eq!(distributor_words.get(0x81c), 0, "banked targets stay");
         assert_eq!(distributor_words.get(0x820), 0x0101_0101);
         assert_eq!(distributor_words.get(0x8fc), 0x0101_0101);
+        assert_eq!(distributor_words.get(0xC04), !0, "the cores' own stay");
+        for register in [0xC08, 0xC24, 0xC3C] {
+            assert_eq!(distributor_words.get(register), 0, "GICD_ICFGR");
+        }
         assert_eq!(cpu_words.get(0x04), 0xF0, "GICC_PMR");
         assert_eq!(cpu_words.get(0x00), 1, "GICC_CTLR");
         gic.enable(UART);

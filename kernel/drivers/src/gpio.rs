@@ -4,7 +4,7 @@
 
 use tock_registers::interfaces::{Readable, Writeable};
 use tock_registers::register_structs;
-use tock_registers::registers::{ReadOnly, ReadWrite, WriteOnly};
+use tock_registers::registers::{ReadWrite, WriteOnly};
 
 use crate::mmio::Mmio;
 
@@ -18,8 +18,6 @@ register_structs! {
         (0x24 => _reserved2),
         (0x28 => pub gpclr: [WriteOnly<u32>; 2]),
         (0x30 => _reserved3),
-        (0x34 => pub gplev: [ReadOnly<u32>; 2]),
-        (0x3c => _reserved4),
         (0xe4 => pub pup_pdn: [ReadWrite<u32>; 4]),
         (0xf4 => @END),
     }
@@ -35,8 +33,6 @@ pub enum Function {
     Output = 0b001,
     /// Alternate function 0: the PL011 on pins 14 and 15.
     Alt0 = 0b100,
-    /// Alternate function 3: the PL011 on pins 30 to 33.
-    Alt3 = 0b111,
 }
 
 /// The resistor on a pin.
@@ -47,8 +43,6 @@ pub enum Pull {
     None = 0b00,
     /// To 3.3 V.
     Up = 0b01,
-    /// To ground.
-    Down = 0b10,
 }
 
 /// Transmit and receive of the console: header pins 8 and 10.

@@ -127,38 +127,53 @@ fn message(addr: usize) -> u32 {
     bus_addr(addr, size_of::<Buffer>()) | CHANNEL
 }
 
-impl Doorbell for Mmio<Registers> {
-    fn ring<C: Clock>(&mut self, buffer: &Buffer, clock: &C) -> bool {
-        let addr = core::ptr::from_ref(buffer).expose_provenance();
-        self.send(message(addr), clock)
+/// The two mailboxes as queues.
+trait Queues {
+    /// The oldest answer, if there is one.
+    fn answer(&mut self) -> Option<u32>;
+    /// Asks, if there is room.
+    fn ask(&mut self, message: u32) -> bool;
+}
+
+impl Queues for Mmio<Registers> {
+    fn answer(&mut self) -> Option<u32> {
+        (self.status.get() & EMPTY == 0).then(|| self.read.get())
     }
 
-    fn wait<C: Clock>(&mut self, buffer: &Buffer, clock: &C) -> bool {
-        self.receive(message(core::ptr::from_ref(buffer).addr()), clock)
+    fn ask(&mut self, message: u32) -> bool {
+        let room = self.status1.get() & FULL == 0;
+        if room {
+            self.write.set(message);
+        }
+        room
     }
 }
 
-impl Mmio<Registers> {
-    fn send(&mut self, message: u32, clock: &impl Clock) -> bool {
-        // what nobody waited for
-        for _ in 0..STALE_ANSWERS {
-            if self.status.get() & EMPTY != 0 {
-                break;
-            }
-            self.read.get();
-        }
-        if !clock.wait_until(LIMIT_US, &mut || self.status1.get() & FULL == 0) {
-            return false;
-        }
-        self.write.set(message);
-        true
+impl Doorbell for Mmio<Registers> {
+    fn ring<C: Clock>(&mut self, buffer: &Buffer, clock: &C) -> bool {
+        let addr = core::ptr::from_ref(buffer).expose_provenance();
+        send(self, message(addr), clock)
     }
 
-    fn receive(&mut self, message: u32, clock: &impl Clock) -> bool {
-        clock.wait_until(LIMIT_US, &mut || {
-            self.status.get() & EMPTY == 0 && self.read.get() == message
-        })
+    fn wait<C: Clock>(&mut self, buffer: &Buffer, clock: &C) -> bool {
+        receive(self, message(core::ptr::from_ref(buffer).addr()), clock)
     }
+}
+
+/// Sends `message`; false if there is no room in time.
+fn send(queues: &mut impl Queues, message: u32, clock: &impl Clock) -> bool {
+    // What nobody waited for: the buffer is always the same one, and so a late answer looks like the next.
+    for _ in 0..STALE_ANSWERS {
+        if queues.answer().is_none() {
+            break;
+        }
+    }
+    clock.wait_until(LIMIT_US, &mut || queues.ask(message))
+}
+
+/// Waits for `message` among the answers; false if it does not come in time.
+fn receive(queues: &mut impl Queues, message: u32, clock: &impl Clock) -> bool {
+    clock.wait_until(LIMIT_US, &mut || queues.answer() == Some(message))
 }
 
 /// The property interface.

@@ -1,8 +1,7 @@
 //! The one place where an address becomes a reference to registers.
 //!
 //! Every driver holds an `Mmio<Registers>` and reaches its registers through `Deref`; nothing else
-//! in this crate dereferences an address. A host test builds the same driver on a leaked fake block
-//! with [`Mmio::from`].
+//! in this crate dereferences an address. A host test builds the same driver on `fake::block`.
 
 use core::ops::Deref;
 use core::ptr::NonNull;
@@ -30,26 +29,16 @@ impl<T> Mmio<T> {
     }
 }
 
-/// A fake block in ordinary memory, for tests: a driver's own tests look at it through its field.
-impl<T> From<&'static mut T> for Mmio<T> {
-    fn from(fake: &'static mut T) -> Self {
-        Self {
-            registers: NonNull::from(fake),
-        }
-    }
-}
-
 impl<T> Deref for Mmio<T> {
     type Target = T;
 
     fn deref(&self) -> &T {
-        // SAFETY: `new`'s caller vouched for the address and the mapping, `from` was given
-        // the only reference to a block that lives for ever.
+        // SAFETY: `new`'s caller vouched for the address and the mapping.
         unsafe { self.registers.as_ref() }
     }
 }
 
-// SAFETY: a register block belongs to no thread, and both constructors gave this value sole use of it.
+// SAFETY: a register block belongs to no thread, and `new`'s caller gave this value sole use of it.
 unsafe impl<T: Send> Send for Mmio<T> {}
 
 /// Fake blocks for the tests of drivers.
@@ -100,14 +89,5 @@ mod tests {
         let mmio: Mmio<[InMemoryRegister<u32>; 4]> = unsafe { Mmio::new(addr) };
         mmio[2].set(0xC0FF_EE00);
         assert_eq!(mmio.each_ref().map(Readable::get), [0, 0, 0xC0FF_EE00, 0]);
-    }
-
-    #[test]
-    fn a_fake_block_is_a_leaked_value() {
-        let mmio = Mmio::from(Box::leak(Box::new(
-            [const { InMemoryRegister::<u32>::new(7) }; 2],
-        )));
-        mmio[1].set(mmio[0].get() + 1);
-        assert_eq!((mmio[0].get(), mmio[1].get()), (7, 8));
     }
 }

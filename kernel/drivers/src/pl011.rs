@@ -19,7 +19,7 @@ use crate::mmio::Mmio;
 use crate::rx_ring::RxRing;
 
 /// Longer than a full FIFO takes at 9600 baud.
-const DRAIN_LIMIT_US: u64 = 100_000;
+pub const DRAIN_LIMIT_US: u64 = 100_000;
 /// Depth of the FIFOs: no more is sent at once, so that received bytes do not wait.
 const FIFO_BYTES: usize = 32;
 /// All interrupts but the transmitter's, which lasts until the FIFO is filled.

@@ -31,6 +31,12 @@ const WARM_UP_BITS: u32 = 16;
 const COUNT_FIELD: u32 = 0xFF;
 const LIMIT_US: u64 = 100_000;
 
+/// A seed where there is no generator: differs from board to board, and from start to start as far as the ticks since
+/// power-on do.
+pub const fn seed_without(ticks: u64, serial: u64) -> u64 {
+    ticks ^ serial.rotate_left(32)
+}
+
 /// The generator.
 pub struct Rng200 {
     registers: Mmio<Registers>,
@@ -63,6 +69,13 @@ mod tests {
     use super::*;
     use crate::clock::fake::Ticking;
     use crate::mmio::fake;
+
+    #[test]
+    fn without_it_boards_and_starts_differ() {
+        let seed = seed_without(54_000_000, 0x1000_0000_ABCD_EF01);
+        assert_ne!(seed, seed_without(54_000_000, 0x1000_0000_ABCD_EF02));
+        assert_ne!(seed, seed_without(54_000_001, 0x1000_0000_ABCD_EF01));
+    }
 
     #[test]
     fn it_is_switched_on_as_linux_does_and_warms_up() {

@@ -1,4 +1,4 @@
-//! The power-management block: reset, power-off and the watchdog.
+//! The power-management block: reset and the watchdog.
 //!
 //! **Resources**: docs/hardware.md PM-1; Linux `bcm2835_wdt.c` for the meaning of the bits.
 
@@ -27,8 +27,6 @@ const WRCFG_FULL_RESET: u32 = 0x20;
 const WRCFG_CLEAR: u32 = 0xFFFF_FFCF;
 /// `RSTC` with the watchdog stopped.
 const RSTC_STOPPED: u32 = 0x102;
-/// Boot partition 63, spread over the even bits: the firmware halts.
-const RSTS_HALT: u32 = 0x555;
 /// Ticks are 1/65536 s.
 const TICKS_PER_SECOND: u64 = 65_536;
 /// 20 bits of ticks: 15.99 s.
@@ -58,20 +56,8 @@ impl Watchdog {
         self.registers.rstc.set(PASSWORD | RSTC_STOPPED);
     }
 
-    /// Whether it is running: the firmware may have left it so.
-    pub fn is_running(&self) -> bool {
-        self.registers.rstc.get() & WRCFG_FULL_RESET != 0
-    }
-
     /// Resets the board, within a millisecond.
     pub fn reset(&mut self) {
-        self.arm(RESET_TICKS);
-    }
-
-    /// Stops the board until power is cycled.
-    pub fn halt(&mut self) {
-        let rsts = self.registers.rsts.get();
-        self.registers.rsts.set(PASSWORD | rsts | RSTS_HALT);
         self.arm(RESET_TICKS);
     }
 
@@ -98,24 +84,15 @@ mod tests {
     }
 
     #[test]
-    fn halting_marks_partition_63() {
-        let (words, registers) = fake::block();
-        words.set(0x20, 0x1000);
-        Watchdog::new(registers).halt();
-        assert_eq!(words.get(0x20), 0x5A00_1555, "RSTS");
-    }
-
-    #[test]
     fn times_are_in_65536ths_and_limited() {
         let (words, registers) = fake::block();
         let mut watchdog = Watchdog::new(registers);
         watchdog.start(15_000);
         assert_eq!(words.get(0x24), 0x5A00_0000 | 983_040);
-        assert!(watchdog.is_running());
+        assert_eq!(words.get(0x1c), 0x5A00_0020, "RSTC");
         watchdog.start(3_600_000);
         assert_eq!(words.get(0x24), 0x5A0F_FFFF);
         watchdog.stop();
         assert_eq!(words.get(0x1c), 0x5A00_0102);
-        assert!(!watchdog.is_running());
     }
 }

@@ -102,8 +102,28 @@ impl Barrier {
         let absence = Absence {
             waiting: first + waiting,
             absent: first + absent,
-            step,
+            step: Some(step),
             barrier,
+        };
+        self.watch.map(|watch| watch(since, &absence))
+    }
+
+    /// The lender, the team's core 0, still waits for `others`, a bit each, to leave a region of `n` cores: tells of the
+    /// one that is furthest behind.
+    #[cold]
+    pub fn tell_of_one_of(&self, since: Option<u64>, others: u32, n: usize) -> Option<u64> {
+        let first = self.first.load(Relaxed) as usize;
+        let step = |core: usize| {
+            let arrival = self.arrivals[core - first].0.load(Relaxed);
+            (arrival >> 32) as u32
+        };
+        let inside = (first..MAX_CORES).filter(|core| others & 1 << core != 0);
+        let absent = inside.min_by_key(|&core| step(core))?;
+        let absence = Absence {
+            waiting: 0,
+            absent,
+            step: (n > 1).then(|| step(absent)),
+            barrier: None,
         };
         self.watch.map(|watch| watch(since, &absence))
     }

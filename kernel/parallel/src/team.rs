@@ -4,6 +4,7 @@ use core::ops::Range;
 use core::sync::atomic::Ordering::{Acquire, Relaxed, Release};
 
 use crate::MAX_CORES;
+use crate::absence::TURNS;
 #[cfg(not(loom))]
 use crate::absence::Watch;
 use crate::barrier::Barrier;
@@ -65,7 +66,7 @@ impl Team {
         }
     }
 
-    /// This team, whose cores call `watch` when they wait long at a barrier.
+    /// This team, whose cores call `watch` when they wait long at a barrier, and its lender for the others to leave.
     #[cfg(not(loom))]
     #[must_use]
     pub const fn watched(mut self, watch: Watch) -> Self {
@@ -173,6 +174,7 @@ impl Team {
         let mut end = End {
             team: self,
             region,
+            n,
             have_been_called: false,
         };
         call();
@@ -199,7 +201,7 @@ impl Drop for Leave<'_> {
     }
 }
 
-/// Makes a panic of `relax` final: unwinding would free what other cores still work on.
+/// Makes a panic of `relax` or the watch final: unwinding would free what other cores still work on.
 struct Held;
 
 impl Drop for Held {
@@ -212,6 +214,7 @@ impl Drop for Held {
 struct End<'t> {
     team: &'t Team,
     region: Region,
+    n: usize,
     have_been_called: bool,
 }
 
@@ -225,8 +228,17 @@ impl Drop for End<'_> {
             team.inside.fetch_and(!absent, Relaxed);
         }
         let held = Held;
-        while team.inside.load(Acquire) != LENDER {
+        let (mut turns, mut since) = (0_u32, None);
+        loop {
+            let others = team.inside.load(Acquire) & !LENDER;
+            if others == 0 {
+                break;
+            }
             (team.barrier.relax)();
+            turns = turns.wrapping_add(1);
+            if turns.is_multiple_of(TURNS) {
+                since = team.barrier.tell_of_one_of(since, others, self.n);
+            }
         }
         core::mem::forget(held);
         self.region.end();

@@ -1,9 +1,9 @@
-//! A core that does not come to a barrier is told of, and one that others merely wait for at the end is not.
+//! A core that does not come to a barrier, or out of its region, is told of.
 
 use parallel::{Absence, Core, Team};
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::Mutex;
-use std::sync::atomic::{AtomicBool, AtomicU32, AtomicUsize, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicU32, Ordering};
 use std::thread;
 
 /// What `f` panics with.
@@ -63,7 +63,8 @@ fn the_absent_core_its_step_and_the_barrier_are_told() {
     let told = TOLD.lock().unwrap();
     assert_eq!((told[0].0, told[1].0), (None, Some(7)));
     let absence = told[0].1;
-    assert_eq!((absence.waiting, absence.absent, absence.step), (0, 1, 2));
+    let of = (absence.waiting, absence.absent, absence.step);
+    assert_eq!(of, (0, 1, Some(2)));
     assert_eq!(absence.barrier.unwrap().line(), line);
     let says = format!(
         "core 1 hangs in step 2 of a region: core 0 waits for it at the barrier in {}:{line}",
@@ -76,6 +77,10 @@ fn the_absent_core_its_step_and_the_barrier_are_told() {
 fn a_watch_that_panics_ends_the_region_and_names_the_team_s_numbers() {
     static HAS_PANICKED: AtomicBool = AtomicBool::new(false);
     static TEAM: Team = Team::new(thread::yield_now).watched(|_, absence| {
+        // The lender waits too: its region cannot be left by a panic.
+        if absence.waiting == 0 {
+            return 0;
+        }
         HAS_PANICKED.store(true, Ordering::Release);
         panic!("{absence}");
     });
@@ -101,23 +106,38 @@ fn a_watch_that_panics_ends_the_region_and_names_the_team_s_numbers() {
 }
 
 #[test]
-fn a_region_beside_the_caller_may_take_long() {
-    static N_TURNS: AtomicUsize = AtomicUsize::new(0);
-    static IS_TOLD: AtomicBool = AtomicBool::new(false);
-    fn relax() {
-        N_TURNS.fetch_add(1, Ordering::Relaxed);
-        thread::yield_now();
-    }
-    static TEAM: Team = Team::new(relax).watched(|_, _| {
-        IS_TOLD.store(true, Ordering::Relaxed);
-        0
-    });
-    // The caller has nothing to do, and waits 2^18 turns for core 1.
-    let panic = lend(&TEAM, 2, Some(&mut || {}), &|_| {
-        while N_TURNS.load(Ordering::Relaxed) < 1 << 18 {
-            thread::yield_now();
+fn a_lender_that_waits_for_its_region_tells_of_who_is_behind() {
+    static TOLD: Mutex<Vec<(Option<u64>, Absence)>> = Mutex::new(Vec::new());
+    static IS_LATE: AtomicBool = AtomicBool::new(true);
+    static TEAM: Team = Team::new(thread::yield_now).watched(|since, absence| {
+        if absence.waiting == 0 {
+            TOLD.lock().unwrap().push((since, *absence));
+            if since == Some(7) {
+                IS_LATE.store(false, Ordering::Release);
+            }
         }
+        7
     });
-    assert_eq!(panic, None);
-    assert!(!IS_TOLD.load(Ordering::Relaxed));
+    for n in [2, 3] {
+        TOLD.lock().unwrap().clear();
+        IS_LATE.store(true, Ordering::Release);
+        // The caller has nothing to do; the last core stays in the region's second step.
+        let panic = lend(&TEAM, n, Some(&mut || {}), &|core| {
+            core.barrier();
+            while core.id() == n - 2 && IS_LATE.load(Ordering::Acquire) {
+                thread::yield_now();
+            }
+        });
+        assert_eq!(panic, None);
+        let told = TOLD.lock().unwrap();
+        let (sinces, absences): (Vec<_>, Vec<_>) = told.iter().copied().unzip();
+        assert_eq!(sinces[..2], [None, Some(7)]);
+        let absence = absences[1];
+        assert_eq!((absence.waiting, absence.absent), (0, n - 1));
+        let says = match n {
+            2 => "core 1 hangs in a region: core 0 waits for it at the region's end",
+            _ => "core 2 hangs in step 1 of a region: core 0 waits for it at the region's end",
+        };
+        assert_eq!(absence.to_string(), says);
+    }
 }

@@ -87,7 +87,7 @@ struct Line(Serial);
 
 impl console::Serial for Line {
     fn read(&self) -> Option<u8> {
-        self.0.try_read()
+        self.0.read()
     }
 
     fn write(&self, bytes: &[u8]) {

@@ -5,7 +5,9 @@ use std::ops::Range;
 use std::path::PathBuf;
 use std::time::Duration;
 use tests::boot::kernel;
+use tests::bus::{accesses, with_writes};
 use tests::monitor::MonitorSocket;
+use tests::patch::{NOP, Patch, UDF};
 use xtask::symbols::functions;
 
 const PATIENCE: Duration = Duration::from_secs(120);
@@ -114,4 +116,94 @@ fn callers_and_the_place_of_an_exception_are_named() {
     let callers = text.lines().filter(|line| line.contains("called from 0x"));
     let named = callers.filter(|line| line.contains("+0x")).count();
     assert!(named >= 2, "{text}");
+}
+
+/// The image with other instructions, as a file of the test `name`.
+fn written(patch: &Patch, name: &str) -> PathBuf {
+    let dir = PathBuf::from(env!("CARGO_TARGET_TMPDIR"));
+    patch.write(dir.join(format!("{}-{name}.img", std::process::id())))
+}
+
+#[test]
+fn a_report_that_fails_itself_is_a_reset() {
+    let finish = addresses_of("<kernel::panic::EndConsole>::finish");
+    let patch = Patch::new(&kernel().image.bytes).replace_at(finish.start, UDF);
+    let image = written(&patch, "unfinished");
+    let mut pi = Machine::new(&image)
+        .append("board.fail=panic")
+        .boot()
+        .unwrap();
+    assert!(pi.wait(PATIENCE).unwrap().success());
+    let text = pi.transcript();
+    assert!(!text.contains("panicked"), "nothing can be said: {text}");
+}
+
+const PM_RSTC: u32 = 0xFE10_001C;
+const PM_WDOG: u32 = 0xFE10_0024;
+const UART_DATA: u32 = 0xFE20_1000;
+const SECONDS_15: u32 = 0x5A0F_0000;
+
+/// `str w…, […, #0x1c]`: what lets the watchdog run, the only store of that offset in [`Watchdog::start`].
+fn is_store_to_rstc(instruction: u32) -> bool {
+    instruction & 0xFFFF_FC00 == 0xB900_1C00
+}
+
+/// With a board's counter and a watchdog that is armed and never runs, which in QEMU would be a reset.
+#[test]
+fn the_watchdog_is_armed_for_the_report_and_for_its_stay() {
+    let start = addresses_of("<drivers::watchdog::Watchdog>::start");
+    let mut patch = Patch::new(&kernel().image.bytes);
+    let stores = patch.instructions(start);
+    let stores: Vec<_> = stores
+        .iter()
+        .filter(|(_, i)| is_store_to_rstc(*i))
+        .collect();
+    assert_eq!(stores.len(), 1, "{stores:x?}");
+    patch = patch.replace_at(stores[0].0, NOP);
+    let machine = Machine::new(&written(&patch, "unguarded"));
+    let machine = machine.arg("-global").arg("arm-cpu.cntfrq=54000000");
+    let mut pi = with_writes(machine.append("board.fail=panic"))
+        .boot()
+        .unwrap();
+    pi.expect("A key restarts the board now", PATIENCE).unwrap();
+    pi.expect("10 s.", PATIENCE).unwrap();
+    pi.send(b" ").unwrap();
+    assert!(pi.wait(PATIENCE).unwrap().success());
+    let accesses = accesses(&pi.unexpected_log().unwrap());
+    let armed: Vec<_> = (0..accesses.len())
+        .filter(|&i| (accesses[i].addr, accesses[i].value) == (PM_WDOG, SECONDS_15))
+        .collect();
+    // at the start, and then not until the end
+    let sent = |range: Range<usize>| {
+        let bytes = accesses[range].iter();
+        bytes.filter(|access| access.addr == UART_DATA).count()
+    };
+    assert!(sent(armed[0]..armed[1]) < 200, "the lines of the start");
+    // from then on for every byte
+    assert!(
+        armed
+            .windows(2)
+            .skip(1)
+            .all(|two| sent(two[0]..two[1]) <= 1)
+    );
+    let last = accesses.iter().rposition(|access| access.addr == UART_DATA);
+    assert!(armed.last() > last.as_ref() || sent(*armed.last().unwrap()..accesses.len()) <= 1);
+    // the reset itself
+    assert_eq!(accesses.last().map(|access| access.addr), Some(PM_RSTC));
+}
+
+#[test]
+fn what_was_typed_before_the_report_is_no_answer_to_it() {
+    let mut pi = Machine::new(&kernel().image_path)
+        .append("board.fail=interrupts board.barrier=2 board.fail=hang=0")
+        .boot()
+        .unwrap();
+    // Core 0, which would take it, hangs: it waits in the FIFO.
+    pi.expect("no interrupts arrive", PATIENCE).unwrap();
+    pi.send(b"x").unwrap();
+    pi.expect("else it restarts in 10 s.", PATIENCE).unwrap();
+    let early = pi.wait(Duration::from_secs(2));
+    assert!(early.is_err(), "{}", pi.transcript());
+    pi.send(b" ").unwrap();
+    assert!(pi.wait(PATIENCE).unwrap().success());
 }

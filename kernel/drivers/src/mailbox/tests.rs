@@ -9,11 +9,37 @@ fn the_address_goes_out_with_the_channel_and_must_come_back() {
     let (words, mut registers) = blocks::block::<Registers>();
     words.set(0x18, 0);
     words.set(0x00, 0xC008_1008);
-    assert!(registers.send(0xC008_1008, &Ticking::default()));
+    assert!(send(&mut registers, 0xC008_1008, &Ticking::default()));
     assert_eq!(words.get(0x20), 0xC008_1008);
-    assert!(registers.receive(0xC008_1008, &Ticking::default()));
+    assert!(receive(&mut registers, 0xC008_1008, &Ticking::default()));
     words.set(0x00, 0xC009_9998);
-    assert!(!registers.receive(0xC008_1008, &Ticking::default()));
+    assert!(!receive(&mut registers, 0xC008_1008, &Ticking::default()));
+}
+
+/// A VideoCore that answers each question with the question.
+#[derive(Default)]
+struct Echo(std::collections::VecDeque<u32>);
+
+impl Queues for Echo {
+    fn answer(&mut self) -> Option<u32> {
+        self.0.pop_front()
+    }
+
+    fn ask(&mut self, message: u32) -> bool {
+        self.0.push_back(message);
+        true
+    }
+}
+
+#[test]
+fn an_answer_that_nobody_waited_for_is_not_that_of_the_next_question() {
+    let mut echo = Echo::default();
+    // late, and of this very buffer
+    echo.0.extend([0xC008_1008, 0xC009_9998]);
+    assert!(send(&mut echo, 0xC008_1008, &Ticking::default()));
+    assert_eq!(echo.0, [0xC008_1008], "the new one alone");
+    assert!(receive(&mut echo, 0xC008_1008, &Ticking::default()));
+    assert!(!receive(&mut echo, 0xC008_1008, &Ticking::default()));
 }
 
 #[test]
@@ -71,10 +97,10 @@ fn a_full_or_silent_mailbox_times_out() {
     let (words, mut registers) = blocks::block::<Registers>();
     words.set(0x18, EMPTY);
     words.set(0x38, FULL);
-    assert!(!registers.send(0xC008_1008, &Ticking::default()));
+    assert!(!send(&mut registers, 0xC008_1008, &Ticking::default()));
     assert_eq!(words.get(0x20), 0, "nothing was written");
     words.set(0x38, 0);
-    assert!(registers.send(0xC008_1008, &Ticking::default()));
+    assert!(send(&mut registers, 0xC008_1008, &Ticking::default()));
     assert_eq!(words.get(0x20), 0xC008_1008);
-    assert!(!registers.receive(0xC008_1008, &Ticking::default()));
+    assert!(!receive(&mut registers, 0xC008_1008, &Ticking::default()));
 }

@@ -10,7 +10,7 @@ register_bitfields! {
 
     /// Data register.
     pub DR [
-        /// The FIFO was full when the byte after this one arrived: bytes are lost.
+        /// Bytes are lost before this one: the FIFO was full.
         OE OFFSET(11) NUMBITS(1) [],
         /// The line was held low: a break.
         BE OFFSET(10) NUMBITS(1) [],
@@ -56,7 +56,6 @@ register_bitfields! {
     pub IFLS [
         /// Fill of the receive FIFO that raises the interrupt.
         RXIFLSEL OFFSET(3) NUMBITS(3) [
-            OneEighth = 0b000,
             OneQuarter = 0b001
         ],
         /// Fill of the transmit FIFO that raises the interrupt once less is left.
