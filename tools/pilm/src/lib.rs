@@ -12,6 +12,7 @@
 //! * [`decoder`]: what comparisons need of a model
 //! * [`parity`], [`metrics`], [`npy`]: comparison with the stored results of another implementation
 //! * [`perplexity`]: perplexity on a text, distance from a base run
+//! * [`predict`]: predictions of a board's speed, from published figures
 //!
 //! ```
 //! use ops::GgmlType;
@@ -40,6 +41,7 @@ pub mod metrics;
 pub mod npy;
 pub mod parity;
 pub mod perplexity;
+pub mod predict;
 pub mod quantize;
 pub mod requantize;
 pub mod safetensors;

@@ -11,6 +11,7 @@ pub mod model;
 pub mod output;
 pub mod ports;
 pub mod ppl;
+pub mod predict;
 pub mod quantize;
 pub mod synth;
 pub mod talk;
