@@ -10,6 +10,11 @@
 //! | [`perplexity`] | how well the model predicts a text |
 //! | [`sd`] | what the card slot says of itself, and how fast the card is read |
 //! | [`selftest`] | whether kernels, card and cores are right |
+//! | [`design`] | the seeded random order in which cells are measured |
+//! | [`instrument`] | a cell, and what measures one |
+//! | [`window`] | one measurement, raw |
+//! | [`guard`] | what makes a window void |
+//! | [`verdict`] | what statistics mean |
 //! | [`samples`] | repeated measurements and what they come to |
 //!
 //! Nothing here prints or waits: an experiment runs step by step, and what it finds are events of
@@ -21,7 +26,10 @@
 extern crate alloc;
 
 pub mod bench;
+pub mod design;
 pub mod experiment;
+pub mod guard;
+pub mod instrument;
 pub mod kernels;
 pub mod machine;
 pub mod membw;
@@ -29,6 +37,8 @@ pub mod perplexity;
 pub mod samples;
 pub mod sd;
 pub mod selftest;
+pub mod verdict;
+pub mod window;
 
 pub use experiment::{Experiment, Lab, Report, Subject};
 pub use machine::Machine;
