@@ -14,7 +14,9 @@
 //! | [`instrument`] | a cell, and what measures one |
 //! | [`window`] | one measurement, raw |
 //! | [`guard`] | what makes a window void |
+//! | [`statistics`] | intervals and tests |
 //! | [`verdict`] | what statistics mean |
+//! | [`campaign`] | design, instrument and guards, one window a step |
 //! | [`samples`] | repeated measurements and what they come to |
 //!
 //! Nothing here prints or waits: an experiment runs step by step, and what it finds are events of
@@ -26,6 +28,7 @@
 extern crate alloc;
 
 pub mod bench;
+pub mod campaign;
 pub mod design;
 pub mod experiment;
 pub mod guard;
@@ -37,6 +40,7 @@ pub mod perplexity;
 pub mod samples;
 pub mod sd;
 pub mod selftest;
+pub mod statistics;
 pub mod verdict;
 pub mod window;
 
