@@ -17,6 +17,9 @@
 //! | [`statistics`] | intervals and tests |
 //! | [`verdict`] | what statistics mean |
 //! | [`campaign`] | design, instrument and guards, one window a step |
+//! | [`planner`] | what a token will take, from probes |
+//! | [`noise`] | the shape of detours |
+//! | [`energy`] | what answers cost in energy |
 //! | [`samples`] | repeated measurements and what they come to |
 //!
 //! Nothing here prints or waits: an experiment runs step by step, and what it finds are events of
@@ -30,13 +33,16 @@ extern crate alloc;
 pub mod bench;
 pub mod campaign;
 pub mod design;
+pub mod energy;
 pub mod experiment;
 pub mod guard;
 pub mod instrument;
 pub mod kernels;
 pub mod machine;
 pub mod membw;
+pub mod noise;
 pub mod perplexity;
+pub mod planner;
 pub mod samples;
 pub mod sd;
 pub mod selftest;
