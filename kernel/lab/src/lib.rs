@@ -19,6 +19,7 @@
 //! | [`campaign`] | design, instrument and guards, one window a step |
 //! | [`planner`] | what a token will take, from probes |
 //! | [`noise`] | the shape of detours |
+//! | [`soak`] | what a long run came to |
 //! | [`energy`] | what answers cost in energy |
 //! | [`samples`] | repeated measurements and what they come to |
 //!
@@ -46,6 +47,7 @@ pub mod planner;
 pub mod samples;
 pub mod sd;
 pub mod selftest;
+pub mod soak;
 pub mod statistics;
 pub mod verdict;
 pub mod window;

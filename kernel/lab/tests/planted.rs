@@ -4,6 +4,7 @@ mod machine;
 
 use lab::campaign::Campaign;
 use lab::guard::Breach;
+use lab::planner;
 use lab::statistics::Interval;
 use lab::statistics::robust::median;
 use lab::verdict::{self, Clock, Composition, Difference, Planner, Reason};
@@ -173,7 +174,7 @@ fn a_hidden_cost_is_outside() {
         (Some(Fault::HiddenCost), Planner::Outside),
     ] {
         let mut machine = Planted::bus_bound();
-        let predicted = machine.token_ns("q8_0", 4, machine::FULL_HZ);
+        let predicted = planner::token_ns(&machine.probes(), &machine::work(), 4, 0).unwrap();
         machine.fault = fault;
         let campaign = run(&mut machine, vec![cell("q8_0", 4)]);
         let ns: Vec<f64> = campaign
@@ -205,4 +206,18 @@ fn a_campaign_left_early_keeps_what_is_done() {
         (progress.done, progress.total, progress.remaining_us),
         (13, 52, Some(39))
     );
+}
+
+/// The planner computes from probes alone: it can neither decode nor measure a token.
+#[test]
+fn the_planner_cannot_decode() {
+    let source = include_str!("../src/planner.rs");
+    let imports: Vec<_> = source
+        .lines()
+        .filter(|line| line.starts_with("use "))
+        .collect();
+    assert_eq!(imports, ["use alloc::vec::Vec;"]);
+    for word in ["crate::", "llm::", "decode(", "Instrument", "Campaign"] {
+        assert!(!source.contains(word), "{word}");
+    }
 }

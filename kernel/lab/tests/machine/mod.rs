@@ -2,6 +2,7 @@
 
 use lab::design::SplitMix64;
 use lab::instrument::{Cell, Instrument, Work};
+use lab::planner::{Probes, Stage, TokenWork};
 use lab::window::Window;
 use protocol::settings::KernelSet;
 use std::borrow::Cow;
@@ -79,6 +80,17 @@ impl Planted {
             memory + products
         } else {
             memory.max(products)
+        }
+    }
+
+    /// What membw, kernels on cached weights and barriers would show.
+    pub fn probes(&self) -> Probes {
+        let [one, all] = self.gb_per_s.map(|gb| gb * 1e9);
+        Probes {
+            bytes_per_s: vec![one, all, all, all],
+            cycles_per_mac: self.cycles_per_mac.into(),
+            barrier_ns: vec![0.0; 4],
+            clock_hz: FULL_HZ as f64,
         }
     }
 
@@ -165,4 +177,19 @@ pub fn clocks(cores: usize) -> Vec<Cell> {
         ..cell("q8_0", cores)
     };
     [600, 900, 1200, 1500].map(at).into()
+}
+
+/// A token of q8 weights: a tenth of the parameters is the head.
+pub fn work() -> TokenWork {
+    let stage = |share: f64| Stage {
+        bytes: share * 1.0625 * PARAMETERS,
+        macs: share * PARAMETERS,
+        kernel: 1,
+    };
+    TokenWork {
+        layers: vec![stage(0.9)],
+        head: stage(0.1),
+        attention_per_position: stage(0.0),
+        n_barriers: 0,
+    }
 }
