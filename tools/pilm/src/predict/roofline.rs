@@ -4,10 +4,12 @@
 //! shares comes on top. Cycles are llvm-mca's for the loops of this repository (`docs/figures/mca.json`
 //! at the time of registration: constants here, so that a registered prediction stays what it was).
 
+use lab::planner::{Probes, Stage, TokenWork, token_ns};
+
 use super::public::Fit;
 
 /// Position in the middle of 64 tokens after a prompt of 16.
-const POSITION: f64 = 48.0;
+const POSITION: usize = 48;
 /// Cycles of one query head at one position: scores, softmax, sum.
 const ATTENTION_CYCLES: f64 = 52.0;
 /// Cycles of a token that no core shares, for 30 layers of 576: norms, quantising, merging, choosing.
@@ -210,7 +212,10 @@ impl Board {
         }
     }
 
-    /// Seconds of a token, and what it waits for.
+    /// Seconds of a token by the planner's law, and what it waits for. What no core shares stands as one barrier.
+    ///
+    /// # Panics
+    /// When `cores` is not 1 to 4.
     pub fn token(
         &self,
         shape: &Shape,
@@ -218,37 +223,38 @@ impl Board {
         cores: usize,
         clock_hz: f64,
     ) -> (f64, Bound) {
-        let read = self.read_bytes_s[cores - 1];
-        let cycles_s = cores as f64 * clock_hz;
-        let part = |bytes: f64, cycles: f64| (bytes / read, cycles * self.cycles_factor / cycles_s);
-        let weights = |n: f64| {
-            part(
-                n * format.bytes_per_32 / 32.0,
-                n * format.cycles_per_32 / 32.0,
-            )
+        let stage = |weights: f64| Stage {
+            bytes: weights * format.bytes_per_32 / 32.0,
+            macs: weights,
+            kernel: 0,
         };
-        let cached = shape.layers * POSITION;
-        let parts = [
-            weights(shape.layer_weights()),
-            weights(shape.head_weights()),
-            part(
-                cached * 4.0 * shape.kv_heads * shape.head_dim,
-                cached * shape.heads * ATTENTION_CYCLES,
-            ),
-        ];
-        let rest =
-            REST_CYCLES * shape.layers * shape.hidden / REST_WIDTH * self.rest_factor / clock_hz;
-        let seconds = parts
-            .iter()
-            .map(|(memory, products)| memory.max(*products))
-            .sum::<f64>()
-            + rest;
-        let bound = if parts[0].0 >= parts[0].1 {
+        let layers = stage(shape.layer_weights());
+        let work = TokenWork {
+            layers: vec![layers],
+            head: stage(shape.head_weights()),
+            attention_per_position: Stage {
+                bytes: shape.layers * 4.0 * shape.kv_heads * shape.head_dim,
+                macs: shape.layers * shape.heads,
+                kernel: 1,
+            },
+            n_barriers: 1,
+        };
+        let rest = REST_CYCLES * shape.layers * shape.hidden / REST_WIDTH * self.rest_factor;
+        let cycles = [format.cycles_per_32 / 32.0, ATTENTION_CYCLES];
+        let probes = Probes {
+            bytes_per_s: self.read_bytes_s.to_vec(),
+            cycles_per_mac: cycles.map(|cycles| cycles * self.cycles_factor).to_vec(),
+            barrier_ns: vec![1e9 * rest / clock_hz; 4],
+            clock_hz,
+        };
+        let ns = token_ns(&probes, &work, cores, POSITION).expect("1 to 4 cores");
+        let products = layers.macs * probes.cycles_per_mac[0] / (cores as f64 * clock_hz);
+        let bound = if layers.bytes / self.read_bytes_s[cores - 1] >= products {
             Bound::Memory
         } else {
             Bound::Products
         };
-        (seconds, bound)
+        (ns / 1e9, bound)
     }
 
     /// ln I of a format against f32 between one core and four: above zero, fewer bits and more cores
