@@ -12,6 +12,7 @@
 //! * [`decoder`]: what comparisons need of a model
 //! * [`parity`], [`metrics`], [`npy`]: comparison with the stored results of another implementation
 //! * [`perplexity`]: perplexity on a text, distance from a base run
+//! * [`compare`]: two logs of the laboratory, cell by cell
 //! * [`predict`]: predictions of a board's speed, from published figures
 //!
 //! ```
@@ -31,6 +32,7 @@
 
 pub mod architecture;
 pub mod board;
+pub mod compare;
 pub mod convert;
 pub mod decoder;
 pub mod dequantize;

@@ -3,6 +3,7 @@
 pub mod chat;
 pub mod check_fixtures;
 pub mod check_oracle;
+pub mod compare;
 pub mod convert;
 pub mod generate;
 pub mod inspect;
