@@ -12,6 +12,8 @@
 //! * [`decoder`]: what comparisons need of a model
 //! * [`parity`], [`metrics`], [`npy`]: comparison with the stored results of another implementation
 //! * [`perplexity`]: perplexity on a text, distance from a base run
+//! * [`compare`]: two logs of the laboratory, cell by cell
+//! * [`predict`]: predictions of a board's speed, from published figures
 //!
 //! ```
 //! use ops::GgmlType;
@@ -30,6 +32,7 @@
 
 pub mod architecture;
 pub mod board;
+pub mod compare;
 pub mod convert;
 pub mod decoder;
 pub mod dequantize;
@@ -40,6 +43,7 @@ pub mod metrics;
 pub mod npy;
 pub mod parity;
 pub mod perplexity;
+pub mod predict;
 pub mod quantize;
 pub mod requantize;
 pub mod safetensors;

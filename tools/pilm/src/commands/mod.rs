@@ -3,6 +3,7 @@
 pub mod chat;
 pub mod check_fixtures;
 pub mod check_oracle;
+pub mod compare;
 pub mod convert;
 pub mod generate;
 pub mod inspect;
@@ -11,6 +12,7 @@ pub mod model;
 pub mod output;
 pub mod ports;
 pub mod ppl;
+pub mod predict;
 pub mod quantize;
 pub mod synth;
 pub mod talk;
