@@ -102,7 +102,7 @@ impl Planted {
 
     fn disturbance(&mut self, cell: &Cell) -> f64 {
         match self.fault {
-            Some(Fault::Spikes) if self.random.next_u64() % 10 == 0 => 1.2,
+            Some(Fault::Spikes) if self.random.next_u64().is_multiple_of(10) => 1.2,
             Some(Fault::Drift) => 1.0 + 0.002 * self.n_windows as f64,
             Some(Fault::Unwarmed) if self.n_windows < 4 => 3.0 * cell.cores as f64,
             Some(Fault::HiddenCost) => 1.2,
