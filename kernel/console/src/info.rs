@@ -93,15 +93,25 @@ impl Display for Flags {
     }
 }
 
+/// A board's revision code; nothing where there is none.
+struct Revision(Option<u32>);
+
+impl fmt::Display for Revision {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        self.0
+            .map_or(Ok(()), |code| write!(f, ", revision {code:06x}"))
+    }
+}
+
 /// All that runs here.
 pub(crate) fn show_info(screen: Screen<'_>, info: &Info) {
     let (board, health) = (&info.board, &info.health);
     say!(screen, "firmware PiLM {}", info.version);
     say!(
         screen,
-        "board    {}, revision {:06x}",
+        "board    {}{}",
         BoardLine(board),
-        board.revision
+        Revision(board.revision)
     );
     if let Some(celsius) = health.celsius {
         say!(

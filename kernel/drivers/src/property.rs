@@ -21,6 +21,7 @@ const SD_CARD: u32 = 0;
 const ON_AND_STABLE: u32 = 0b11;
 const CLOCK_RATE: u32 = 0x0003_0002;
 const MAX_CLOCK_RATE: u32 = 0x0003_0004;
+const MIN_CLOCK_RATE: u32 = 0x0003_0007;
 const TEMPERATURE: u32 = 0x0003_0006;
 const THROTTLED: u32 = 0x0003_0046;
 const MEASURED_CLOCK_RATE: u32 = 0x0003_0047;
@@ -117,6 +118,14 @@ impl<D: Doorbell, C: Clock, K: Caches> Mailbox<D, C, K> {
     /// No answer.
     pub fn max_clock_rate_hz(&mut self, clock: ClockId) -> Result<u32, Error> {
         self.rate(MAX_CLOCK_RATE, clock)
+    }
+
+    /// The lowest rate of `clock`, in Hz.
+    ///
+    /// # Errors
+    /// No answer.
+    pub fn min_clock_rate_hz(&mut self, clock: ClockId) -> Result<u32, Error> {
+        self.rate(MIN_CLOCK_RATE, clock)
     }
 
     /// What the firmware has measured `clock` to run at, in Hz. QEMU does not know.
@@ -220,6 +229,8 @@ mod tests {
                 BOARD_REVISION => vec![0xB0_3115],
                 ARM_MEMORY => vec![0, 0x3C00_0000],
                 CLOCK_RATE => vec![value[0], 3_000_000],
+                MIN_CLOCK_RATE => vec![value[0], 600_000_000],
+                MAX_CLOCK_RATE => vec![value[0], 1_500_000_000],
                 TEMPERATURE => vec![0, 25_000],
                 THROTTLED => vec![0],
                 SET_CLOCK_RATE => {
@@ -238,6 +249,8 @@ mod tests {
         assert_eq!(mailbox.board_revision(), Ok(0xB0_3115));
         assert_eq!(mailbox.arm_memory(), Ok(0..0x3C00_0000));
         assert_eq!(mailbox.clock_rate_hz(ClockId::Uart), Ok(3_000_000));
+        assert_eq!(mailbox.min_clock_rate_hz(ClockId::Arm), Ok(600_000_000));
+        assert_eq!(mailbox.max_clock_rate_hz(ClockId::Arm), Ok(1_500_000_000));
         assert_eq!(mailbox.temperature_milli_c(), Ok(25_000));
         assert_eq!(mailbox.throttled(), Ok(Throttled(0)));
         let set = mailbox.set_clock_rate_hz(ClockId::Arm, 1_800_000_000);

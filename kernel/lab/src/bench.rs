@@ -7,12 +7,12 @@
 
 use crate::experiment::{Experiment, Lab, model_failed};
 use crate::machine::Machine;
-use crate::samples::{Samples, Turns, begin_window, end_window, now};
+use crate::samples::{Moment, Samples, Turns, begin_window, end_window, now};
 use alloc::boxed::Box;
 use alloc::vec::Vec;
 use llm::tokenizer::TokenId;
 use protocol::event::{self, Done, Error, ErrorCode, Event, Phase};
-use protocol::facts::Conditions;
+use protocol::facts::{Conditions, Health};
 use protocol::request::BenchPlan;
 use protocol::settings::KernelSet;
 
@@ -27,8 +27,12 @@ pub struct ModelBench {
     samples: Vec<[Samples; 2]>,
     /// How many tokens of the run are in the context.
     done: usize,
-    /// The clock and the interrupts at the start of the phase.
-    started: (u64, u32),
+    /// The start of the phase.
+    started: Moment,
+    /// The most tokens that a run found in the context at its start.
+    reused_tokens: usize,
+    /// The board before the first run.
+    health: Health,
 }
 
 impl ModelBench {
@@ -63,7 +67,9 @@ impl ModelBench {
             turns: Turns::new(n_cores, plan.runs + 1),
             samples: (0..n_cores).map(|_| samples()).collect(),
             done: 0,
-            started: (0, 0),
+            started: Moment::default(),
+            reused_tokens: 0,
+            health: lab.machine.health(),
         })
     }
 }
@@ -80,6 +86,7 @@ impl<M: Machine> Experiment<M> for ModelBench {
         let prompt_tokens = self.plan.prompt_tokens;
         if self.done == 0 {
             engine.truncate(0);
+            self.reused_tokens = self.reused_tokens.max(engine.pos());
             self.started = begin_window(machine);
         }
         if self.done < prompt_tokens {
@@ -99,15 +106,16 @@ impl<M: Machine> Experiment<M> for ModelBench {
         }
         let is_end = self.done == self.ids.len();
         if self.done == prompt_tokens || is_end {
-            let (us, irqs) = match is_end {
+            let is_as_asked = engine.pos() == self.done;
+            let now = match is_end {
                 true => end_window(machine),
                 false => now(machine),
             };
-            let (started_us, started_irqs) = self.started;
             if round > 0 {
-                self.samples[at][usize::from(is_end)].keep(us - started_us, irqs == started_irqs);
+                let window = [self.started, now];
+                self.samples[at][usize::from(is_end)].keep(window, is_as_asked);
             }
-            self.started = (us, irqs);
+            self.started = now;
         }
         if is_end {
             self.done = 0;
@@ -120,7 +128,7 @@ impl<M: Machine> Experiment<M> for ModelBench {
         // It may have been stopped within a window.
         lab.machine.hold_output(false);
         let board = lab.machine.facts();
-        let conditions = Conditions::new(board, &lab.machine.health());
+        let health = lab.machine.health();
         let Some(subject) = &mut lab.subject else {
             return Done::measured(stopped);
         };
@@ -139,15 +147,16 @@ impl<M: Machine> Experiment<M> for ModelBench {
                     cores: i + 1,
                     tokens,
                     context_start,
-                    reused_tokens: 0,
-                    irqs_in_window: 0,
+                    reused_tokens: self.reused_tokens,
+                    irqs_in_window: samples.irqs,
                     emulated: board.emulated,
                     model: facts.file.clone(),
                     format: facts.format.clone(),
                     kv: facts.kv.clone(),
+                    context_len: facts.context_len,
                     kernels: self.kernels,
                     bytes_per_token: facts.bytes_per_token,
-                    conditions: conditions.clone(),
+                    conditions: Conditions::new(board, [&self.health, &health], samples.clock_hz()),
                     samples: samples.record(),
                     tokens_per_s: rate.filter(|_| !board.emulated),
                 })));

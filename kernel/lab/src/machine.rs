@@ -99,9 +99,14 @@ pub trait Machine {
     fn heap_used_bytes(&self) -> Option<usize> {
         None
     }
-    /// Interrupts taken since the start: the same before and after a measurement, or it is void.
-    fn irqs_taken(&self) -> u32 {
-        0
+    /// Interrupts taken since the start, where they are counted: the same before and after a measurement, or it is
+    /// void.
+    fn irqs_taken(&self) -> Option<u32> {
+        None
+    }
+    /// Cycles of the calling core's own clock, where they are counted.
+    fn cycles(&self) -> Option<u64> {
+        None
     }
     /// Holds back what is to be sent on the serial line while something is measured, or lets it go again.
     fn hold_output(&self, hold: bool) {

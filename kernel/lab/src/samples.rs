@@ -7,19 +7,37 @@ use protocol::event;
 /// Tries per sample, void ones included.
 const TRIES: usize = 3;
 
-/// The clock and the interrupts taken: the start or the end of a window.
-pub(crate) fn now(machine: &impl Machine) -> (u64, u32) {
-    (machine.now_us(), machine.irqs_taken())
+/// The start or the end of a window.
+///
+/// Interrupts stay on in a window: the only ones are those of received bytes, of which the UART holds no more than
+/// 2.8 ms worth, less than a token takes. Masked, they would lose what was typed; counted, they make the window void.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub struct Moment {
+    /// The time.
+    pub us: u64,
+    /// Interrupts taken since the start, where they are counted.
+    pub irqs: Option<u32>,
+    /// Cycles of the measuring core, where they are counted.
+    pub cycles: Option<u64>,
+}
+
+/// This moment.
+pub(crate) fn now(machine: &impl Machine) -> Moment {
+    Moment {
+        irqs: machine.irqs_taken(),
+        cycles: machine.cycles(),
+        us: machine.now_us(),
+    }
 }
 
 /// Begins a window, in which the serial line is silent.
-pub(crate) fn begin_window(machine: &impl Machine) -> (u64, u32) {
+pub(crate) fn begin_window(machine: &impl Machine) -> Moment {
     machine.hold_output(true);
     now(machine)
 }
 
 /// Ends it.
-pub(crate) fn end_window(machine: &impl Machine) -> (u64, u32) {
+pub(crate) fn end_window(machine: &impl Machine) -> Moment {
     let end = now(machine);
     machine.hold_output(false);
     end
@@ -29,8 +47,12 @@ pub(crate) fn end_window(machine: &impl Machine) -> (u64, u32) {
 #[derive(Debug, Clone, Default, PartialEq)]
 pub struct Samples {
     seconds: Vec<f64>,
-    /// Runs that were thrown away because an interrupt was taken in their window.
+    /// Runs that were thrown away.
     pub void_runs: usize,
+    /// Interrupts in the windows that count, where they are counted.
+    pub irqs: Option<u32>,
+    /// Time and cycles of the windows that count and whose cycles were counted.
+    clocked: Option<(u64, u64)>,
 }
 
 impl Samples {
@@ -38,26 +60,45 @@ impl Samples {
     pub fn with_capacity(runs: usize) -> Self {
         Self {
             seconds: Vec::with_capacity(runs),
-            void_runs: 0,
+            ..Self::default()
         }
     }
 
-    /// Takes in a run of `us`; one in whose window an interrupt was taken is void.
-    pub fn keep(&mut self, us: u64, is_quiet: bool) {
-        match is_quiet {
-            true => self.seconds.push(us as f64 / 1e6),
-            false => self.void_runs += 1,
+    /// Takes in a run between two moments; whether it counts. It does not if an interrupt was taken in its window, or
+    /// if the run was not what was asked for.
+    pub fn keep(&mut self, [start, end]: [Moment; 2], is_as_asked: bool) -> bool {
+        let irqs = end
+            .irqs
+            .zip(start.irqs)
+            .map(|(end, start)| end.wrapping_sub(start));
+        let counts = is_as_asked && irqs.unwrap_or(0) == 0;
+        if !counts {
+            self.void_runs += 1;
+            return false;
         }
+        let us = end.us.saturating_sub(start.us);
+        self.seconds.push(us as f64 / 1e6);
+        self.irqs = irqs.map(|irqs| irqs + self.irqs.unwrap_or(0));
+        if let Some((end, start)) = end.cycles.zip(start.cycles) {
+            let (total_us, cycles) = self.clocked.unwrap_or_default();
+            self.clocked = Some((total_us + us, cycles + end.wrapping_sub(start)));
+        }
+        true
+    }
+
+    /// The measuring core's cycles over the time of the windows that count.
+    pub fn clock_hz(&self) -> Option<u64> {
+        let (us, cycles) = self.clocked.filter(|&(us, _)| us > 0)?;
+        u64::try_from(u128::from(cycles) * 1_000_000 / u128::from(us)).ok()
     }
 
     /// Times `work` until no interrupt was taken in its window, a few times at most.
     pub fn time(&mut self, machine: &impl Machine, mut work: impl FnMut()) {
         for _ in 0..TRIES {
-            let (started_us, irqs) = begin_window(machine);
+            let start = begin_window(machine);
             work();
-            let (ended_us, irqs_after) = end_window(machine);
-            self.keep(ended_us - started_us, irqs_after == irqs);
-            if irqs_after == irqs {
+            let end = end_window(machine);
+            if self.keep([start, end], true) {
                 break;
             }
         }
@@ -166,15 +207,53 @@ fn shuffled(n: usize, seed: u64) -> Vec<usize> {
 
 #[cfg(test)]
 mod tests {
-    use super::{Samples, Turns, shuffled};
+    use super::{Moment, Samples, Turns, shuffled};
+
+    fn window(us: u64, cycles: u64, irqs: Option<u32>) -> [Moment; 2] {
+        let at = |us, cycles, irqs| Moment {
+            us,
+            irqs,
+            cycles: Some(cycles),
+        };
+        let end = irqs.map(|irqs| 5 + irqs);
+        [at(100, 7, irqs.map(|_| 5)), at(100 + us, 7 + cycles, end)]
+    }
+
+    #[test]
+    fn a_window_counts_if_it_was_quiet_and_as_asked() {
+        let mut samples = Samples::default();
+        assert_eq!((samples.irqs, samples.clock_hz()), (None, None));
+        assert!(samples.keep(window(10, 15_000, Some(0)), true));
+        assert!(!samples.keep(window(10, 0, Some(1)), true), "an interrupt");
+        assert!(!samples.keep(window(10, 0, Some(0)), false), "other work");
+        assert!(samples.keep(window(10, 16_000, Some(0)), true));
+        assert_eq!((samples.irqs, samples.void_runs), (Some(0), 2));
+        assert_eq!(
+            samples.clock_hz(),
+            Some(1_550_000_000),
+            "the void ones are no part of it"
+        );
+    }
+
+    #[test]
+    fn what_nobody_counts_is_unknown() {
+        let mut samples = Samples::default();
+        let [start, end] = window(10, 1, None);
+        let uncounted = |moment| Moment {
+            cycles: None,
+            ..moment
+        };
+        assert!(samples.keep([uncounted(start), uncounted(end)], true));
+        assert_eq!((samples.irqs, samples.clock_hz()), (None, None));
+    }
 
     #[test]
     fn known_figures() {
         let mut samples = Samples::with_capacity(4);
         for us in [4_000_000, 2_000_000, 8_000_000, 6_000_000] {
-            samples.keep(us, true);
+            samples.keep(window(us, 0, None), true);
         }
-        samples.keep(1, false);
+        samples.keep(window(1, 0, None), false);
         assert_eq!((samples.mean(), samples.void_runs), (5.0, 1));
         assert!((samples.sd() - (20.0f64 / 3.0).sqrt()).abs() < 1e-12);
         assert_eq!(

@@ -13,9 +13,9 @@ pub struct BoardFacts {
     pub version: String,
     /// The board in words.
     pub name: String,
-    /// The board's revision code, 0 where there is none.
+    /// The board's revision code, where there is one.
     #[serde(with = "revision")]
-    pub revision: u32,
+    pub revision: Option<u32>,
     /// RAM of the board.
     pub ram_bytes: u64,
     /// Cores that came up.
@@ -24,6 +24,12 @@ pub struct BoardFacts {
     pub clock_hz: u64,
     /// Whether this is an emulator: times mean nothing then.
     pub emulated: bool,
+    /// When the VideoCore's firmware was built, as a Unix time.
+    #[serde(skip)]
+    pub gpu_firmware: Option<u32>,
+    /// The kernel command line.
+    #[serde(skip)]
+    pub command_line: Option<String>,
     /// What went wrong on the way up, each in one line.
     pub warnings: Vec<String>,
 }
@@ -59,26 +65,38 @@ pub struct Stack {
 pub struct Conditions {
     /// Version of the firmware, with its commit.
     pub version: String,
-    /// The board's revision code.
+    /// The board's revision code, where there is one.
     #[serde(with = "revision")]
-    pub revision: u32,
-    /// The cores' clock as the board states it.
-    pub clock_hz: u64,
-    /// Temperature of the SoC.
+    pub revision: Option<u32>,
+    /// When the VideoCore's firmware was built, as a Unix time.
+    pub gpu_firmware: Option<u32>,
+    /// The kernel command line.
+    pub command_line: Option<String>,
+    /// The first core's cycles over the time of the windows that count.
+    pub clock_hz: Option<u64>,
+    /// Temperature of the SoC before the first window.
+    pub celsius_before: Option<f32>,
+    /// Temperature of the SoC after the last one.
     pub celsius: Option<f32>,
-    /// The firmware's throttle flags.
+    /// The firmware's throttle flags before the first window.
+    pub throttled_before: Option<u32>,
+    /// The firmware's throttle flags after the last one.
     pub throttled: Option<u32>,
 }
 
 impl Conditions {
-    /// The conditions on a board in this state.
-    pub fn new(board: &BoardFacts, health: &Health) -> Self {
+    /// The conditions on a board in these states around the windows, whose clock was `clock_hz`.
+    pub fn new(board: &BoardFacts, [before, after]: [&Health; 2], clock_hz: Option<u64>) -> Self {
         Self {
             version: board.version.clone(),
             revision: board.revision,
-            clock_hz: board.clock_hz,
-            celsius: health.celsius,
-            throttled: health.throttled,
+            gpu_firmware: board.gpu_firmware,
+            command_line: board.command_line.clone(),
+            clock_hz,
+            celsius_before: before.celsius,
+            celsius: after.celsius,
+            throttled_before: before.throttled,
+            throttled: after.throttled,
         }
     }
 }
@@ -153,17 +171,26 @@ pub struct LoadTiming {
     pub total_s: f64,
 }
 
-/// A revision code in six hexadecimal digits.
+/// A revision code in six hexadecimal digits, or null.
 pub(crate) mod revision {
     use alloc::string::String;
     use serde::{Deserialize, Deserializer, Serializer, de};
 
-    pub fn serialize<S: Serializer>(revision: &u32, serializer: S) -> Result<S::Ok, S::Error> {
-        serializer.collect_str(&format_args!("{revision:06x}"))
+    pub fn serialize<S: Serializer>(
+        revision: &Option<u32>,
+        serializer: S,
+    ) -> Result<S::Ok, S::Error> {
+        match revision {
+            Some(revision) => serializer.collect_str(&format_args!("{revision:06x}")),
+            None => serializer.serialize_none(),
+        }
     }
 
-    pub fn deserialize<'de, D: Deserializer<'de>>(deserializer: D) -> Result<u32, D::Error> {
-        let digits = String::deserialize(deserializer)?;
-        u32::from_str_radix(&digits, 16).map_err(de::Error::custom)
+    pub fn deserialize<'de, D: Deserializer<'de>>(
+        deserializer: D,
+    ) -> Result<Option<u32>, D::Error> {
+        let digits = Option::<String>::deserialize(deserializer)?;
+        let code = digits.map(|digits| u32::from_str_radix(&digits, 16));
+        code.transpose().map_err(de::Error::custom)
     }
 }

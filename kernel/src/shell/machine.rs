@@ -5,7 +5,7 @@ use alloc::vec::Vec;
 use core::cell::{RefCell, RefMut};
 use core::ops::Range;
 
-use boot::{hint, layout};
+use boot::{hint, layout, pmu};
 use drivers::clock::Clock as _;
 use drivers::pl011;
 use drivers::property::ClockId;
@@ -46,7 +46,7 @@ impl Machine {
         command_line: String,
         entropy: u64,
     ) -> Self {
-        let facts = facts(&info, &cores);
+        let facts = facts(&info, &cores, &command_line);
         Self {
             line: Line(Serial),
             cores,
@@ -59,13 +59,13 @@ impl Machine {
     }
 }
 
-fn facts(board: &BoardInfo, cores: &CorePool) -> BoardFacts {
+fn facts(board: &BoardInfo, cores: &CorePool, command_line: &str) -> BoardFacts {
     let commit = option_env!("PILM_COMMIT").unwrap_or("unknown commit");
     let missing = layout::N_CORES - cores.n_alive();
     BoardFacts {
         version: alloc::format!("{} ({commit})", env!("CARGO_PKG_VERSION")),
         name: board.model().to_string(),
-        revision: board.revision.unwrap_or(0),
+        revision: board.revision,
         ram_bytes: board.ram.iter().map(|range| range.end - range.start).sum(),
         cores: cores.n_alive(),
         // What the mailbox says is an echo: cycles against the fixed counter are the truth.
@@ -75,6 +75,8 @@ fn facts(board: &BoardInfo, cores: &CorePool) -> BoardFacts {
             info::measure_core_hz()
         },
         emulated: board.emulated,
+        gpu_firmware: board.firmware_revision,
+        command_line: Some(command_line.to_string()),
         warnings: match missing {
             0 => Vec::new(),
             n => alloc::vec![alloc::format!("{n} cores did not come up")],
@@ -206,8 +208,12 @@ impl session::Machine for Machine {
         self.entropy ^ Clock.now_us()
     }
 
-    fn irqs_taken(&self) -> u32 {
-        board::irqs_taken()
+    fn irqs_taken(&self) -> Option<u32> {
+        Some(board::irqs_taken())
+    }
+
+    fn cycles(&self) -> Option<u64> {
+        Some(pmu::read().cycles)
     }
 
     fn hold_output(&self, hold: bool) {

@@ -160,7 +160,7 @@ fn the_watchdog_is_armed_for_the_report_and_for_its_stay() {
         .collect();
     assert_eq!(stores.len(), 1, "{stores:x?}");
     patch = patch.replace_at(stores[0].0, NOP);
-    let machine = Machine::new(&written(&patch, "unguarded"));
+    let machine = Machine::new(written(&patch, "unguarded"));
     let machine = machine.arg("-global").arg("arm-cpu.cntfrq=54000000");
     let mut pi = with_writes(machine.append("board.fail=panic"))
         .boot()

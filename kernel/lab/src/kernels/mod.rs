@@ -18,7 +18,7 @@ use ops::activations::TILE;
 use ops::arena::Arena;
 use ops::matrix::Kernels;
 use protocol::event::{self, Done, Error, ErrorCode, Event};
-use protocol::facts::Conditions;
+use protocol::facts::{Conditions, Health};
 use protocol::settings::KernelSet;
 
 /// Samples per configuration unless asked otherwise, on a board and in an emulator.
@@ -48,6 +48,8 @@ pub struct KernelBench {
     inputs: Vec<Inputs>,
     configurations: Vec<Configuration>,
     turns: Turns,
+    /// The board before the first sample.
+    health: Health,
 }
 
 impl KernelBench {
@@ -83,6 +85,7 @@ impl KernelBench {
             inputs,
             turns: Turns::new(configurations.len(), runs + 1),
             configurations,
+            health: lab.machine.health(),
         })
     }
 }
@@ -125,7 +128,7 @@ impl<M: Machine> Experiment<M> for KernelBench {
 
     fn end(&mut self, stopped: bool, lab: &mut Lab<'_, '_, M>) -> Done {
         let board = lab.machine.facts();
-        let conditions = Conditions::new(board, &lab.machine.health());
+        let health = lab.machine.health();
         let model = lab
             .subject
             .as_ref()
@@ -148,10 +151,14 @@ impl<M: Machine> Experiment<M> for KernelBench {
                 read_bytes: inputs.read_bytes(),
                 tokens: here.n_tokens,
                 cores: here.cores,
-                irqs_in_window: 0,
+                irqs_in_window: here.samples.irqs,
                 emulated: board.emulated,
                 model: model.clone().unwrap_or_default(),
-                conditions: conditions.clone(),
+                conditions: Conditions::new(
+                    board,
+                    [&self.health, &health],
+                    here.samples.clock_hz(),
+                ),
                 samples: here.samples.record(),
                 speedup_over_reference: speedup.filter(|x| x.is_finite() && *x > 0.0),
                 max_relative_error: here.error,

@@ -25,7 +25,7 @@ pub enum Phase {
 pub struct Samples {
     /// Runs that count.
     pub runs: usize,
-    /// Runs that were thrown away because an interrupt was taken in their window.
+    /// Runs that were thrown away: an interrupt was taken in their window, or the context was not what was asked for.
     pub void_runs: usize,
     /// Each run's time.
     pub samples_s: Vec<f64>,
@@ -52,10 +52,10 @@ pub struct Bench {
     pub tokens: usize,
     /// Tokens in the context before.
     pub context_start: usize,
-    /// Tokens that were kept from before: 0.
+    /// Tokens that were in the context at a run's start and should not have been: the most of all runs.
     pub reused_tokens: usize,
-    /// Interrupts in the windows that count: 0.
-    pub irqs_in_window: u32,
+    /// Interrupts in the windows that count, where somebody counts them.
+    pub irqs_in_window: Option<u32>,
     /// Whether an emulator's clock took these times.
     pub emulated: bool,
     /// The model's file.
@@ -64,6 +64,8 @@ pub struct Bench {
     pub format: String,
     /// Type of the KV cache.
     pub kv: Cow<'static, str>,
+    /// Tokens that the context takes.
+    pub context_len: usize,
     /// The kernel set.
     pub kernels: KernelSet,
     /// Bytes of tensors that one decoded token reads.
@@ -100,8 +102,8 @@ pub struct Kernels {
     pub tokens: usize,
     /// Cores that worked.
     pub cores: usize,
-    /// Interrupts in the windows that count: 0.
-    pub irqs_in_window: u32,
+    /// Interrupts in the windows that count, where somebody counts them.
+    pub irqs_in_window: Option<u32>,
     /// Whether an emulator's clock took these times.
     pub emulated: bool,
     /// The model's file.
@@ -161,9 +163,9 @@ pub struct Membw {
     pub emulated: bool,
     /// Version of the firmware, with its commit.
     pub version: String,
-    /// The board's revision code.
+    /// The board's revision code, where there is one.
     #[serde(with = "crate::facts::revision")]
-    pub revision: u32,
+    pub revision: Option<u32>,
     /// The samples.
     #[serde(flatten)]
     pub samples: Samples,

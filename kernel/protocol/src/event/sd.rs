@@ -165,7 +165,7 @@ pub struct SdRead {
     pub first_difference: Option<u64>,
     /// Version of the firmware, with its commit.
     pub version: String,
-    /// The board's revision code.
+    /// The board's revision code, where there is one.
     #[serde(with = "crate::facts::revision")]
-    pub revision: u32,
+    pub revision: Option<u32>,
 }

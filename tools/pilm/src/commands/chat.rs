@@ -15,7 +15,7 @@ use console::{Board, Serial};
 use llm::engine::Timer;
 use llm::source::ModelSource;
 use ops::arena::Line;
-use parallel::Cores;
+use parallel::{Cores, MAX_CORES};
 use pilm::file_source::{FileError, FileSource};
 use pilm::threads::Threads;
 use protocol::facts::{BoardFacts, Health};
@@ -39,7 +39,10 @@ pub struct Args {
 /// Runs the subcommand.
 pub fn run(args: &Args) -> Result<()> {
     let len_bytes = open_file(&args.model)?.len_bytes();
-    let n_cores = thread::available_parallelism().map_or(1, usize::from);
+    // Teams have at most so many members: the processors beyond stay idle.
+    let n_cores = thread::available_parallelism()
+        .map_or(1, usize::from)
+        .min(MAX_CORES);
     let terminal = io::stdin().is_terminal().then(RawTerminal::enter).flatten();
     let host = Host {
         model: ModelEntry {
