@@ -19,7 +19,6 @@ mod links;
 mod loading;
 mod machine_interface;
 mod parity;
-mod real_model;
 mod sd_report;
 mod watchdog;
 mod work;

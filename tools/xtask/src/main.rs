@@ -32,7 +32,7 @@ enum Command {
     Run(run::Options),
     /// Ask the default model what people ask first, as it is set for a person; no answer may repeat itself.
     FirstQuestions(first_questions::Options),
-    /// Run all tests: on the host, and in QEMU.
+    /// Run the tests: on the host, and in QEMU.
     Test,
     /// Count the instructions of a prompt token and of a decoded token, in QEMU.
     Count(count::Options),
