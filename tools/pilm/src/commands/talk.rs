@@ -1,6 +1,6 @@
 //! `pilm talk`: a board's console, or a QEMU's.
 
-use std::io::{self, IsTerminal};
+use std::io;
 use std::path::PathBuf;
 
 use anyhow::{Context, Result};
@@ -50,8 +50,7 @@ pub fn run(args: &Args) -> Result<()> {
 
 fn talk(transport: &mut impl Transport) -> Result<()> {
     let keys = keys();
-    let raw = io::stdin().is_terminal().then(RawMode::enter);
-    let raw = raw.transpose().context("the terminal cannot be set up")?;
+    let raw = RawMode::enter_at_terminal().context("the terminal cannot be set up")?;
     let mut screen = StandardOutput {
         prompt: Watch::new(PROMPT),
         is_at_prompt: false,
