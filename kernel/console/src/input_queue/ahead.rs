@@ -64,6 +64,8 @@ pub struct Ahead {
     /// Which lines of programs are taken.
     pub lines: LineCheck,
     bytes: VecDeque<u8>,
+    /// Empty; its memory is that of `bytes` when those are looked at anew.
+    spare: VecDeque<u8>,
     /// How many were taken; all positions count from the first byte ever.
     taken: usize,
     /// Where the unfinished line starts.
@@ -90,6 +92,7 @@ impl Ahead {
             lines: LineCheck::new(crc32c::extend),
             // Typing ahead takes no memory while the heap is watched.
             bytes: VecDeque::with_capacity(4096),
+            spare: VecDeque::with_capacity(4096),
             taken: 0,
             line_start: 0,
             requests: VecDeque::with_capacity(64),
@@ -154,12 +157,13 @@ impl Ahead {
     /// Begins a time in which the request `id` runs, and looks at the lines that were sent before.
     pub fn begin(&mut self, id: Id, can_stop: bool) {
         self.running = Some(Running { id, can_stop });
-        let bytes = core::mem::take(&mut self.bytes);
+        let mut bytes = core::mem::replace(&mut self.bytes, core::mem::take(&mut self.spare));
         self.requests.clear();
         let (has_gap, skip_lf) = (self.has_gap, self.skip_lf);
         (self.has_gap, self.skip_lf) = (false, false);
         (self.line_start, self.window, self.is_pasting) = (self.taken, 0, false);
-        bytes.into_iter().for_each(|byte| self.keep(byte));
+        bytes.drain(..).for_each(|byte| self.keep(byte));
+        self.spare = bytes;
         self.has_gap = has_gap;
         self.skip_lf |= skip_lf;
     }
@@ -191,7 +195,7 @@ impl Ahead {
     /// Drops everything.
     fn interrupt(&mut self) {
         self.at_once.push_back(AtOnce::Interrupt);
-        for line in core::mem::take(&mut self.requests) {
+        while let Some(line) = self.requests.pop_front() {
             let (caller, _) = self.read(&line);
             self.at_once.push_back(AtOnce::Dropped(caller));
         }
