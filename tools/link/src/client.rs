@@ -121,6 +121,11 @@ impl<T: Transport> Link<T> {
         &mut self.transport
     }
 
+    /// Whether lines have checksums from the next request on, as [`Options::crc`].
+    pub fn use_checksums(&mut self, crc: bool) {
+        self.options.crc = crc;
+    }
+
     pub(crate) fn options(&self) -> &Options {
         &self.options
     }
