@@ -4,26 +4,13 @@ use qemu::Machine;
 use std::ops::Range;
 use std::path::PathBuf;
 use std::time::Duration;
-use tests::boot::kernel;
+use tests::boot::{end_of, kernel};
 use tests::bus::{Access, accesses, with_writes};
 use tests::monitor::MonitorSocket;
 use tests::patch::{NOP, Patch, UDF};
 use xtask::symbols::functions;
 
 const PATIENCE: Duration = Duration::from_secs(120);
-
-/// What the firmware prints with `options` until it has reported its end; a key then restarts it, which ends QEMU.
-fn end_of(options: &str) -> String {
-    let mut pi = Machine::new(&kernel().image_path)
-        .append(options)
-        .boot()
-        .unwrap();
-    pi.expect("A key restarts the board now", PATIENCE).unwrap();
-    pi.send(b" ").unwrap();
-    let status = pi.wait(PATIENCE).unwrap();
-    assert!(status.success());
-    pi.transcript()
-}
 
 #[test]
 fn a_core_that_hangs_is_named_with_its_step_and_barrier() {
