@@ -229,8 +229,8 @@ impl<'a> PageTables<'a> {
         self.next(entry).ok_or(MapError::Occupied { addr })
     }
 
-    /// Table `index` of the pool. No panic where there is none: `map_at` runs before the MMU is on, where the atomics of
-    /// a panic are an abort (`cargo xtask audit` follows what can run there).
+    /// Table `index` of the pool. No panic where there is none: `map_at` runs before the MMU is on, where the atomics
+    /// of a panic are an abort (`cargo xtask audit` follows what can run there).
     fn table(&mut self, index: usize) -> Result<&mut Table, MapError> {
         let tables = self.tables.len();
         self.tables

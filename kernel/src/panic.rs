@@ -99,8 +99,8 @@ impl fmt::Display for Named {
 ///
 /// The first core that gets here does it, and any other one stops: core 0 by an interrupt, or where none arrive when it
 /// next looks at the console; the rest where they wait for each other or for work. A report that fails itself ends in a
-/// reset at once, one that hangs in a reset by the watchdog. What was typed before the report has been sent is no answer
-/// to it.
+/// reset at once, one that hangs in a reset by the watchdog. What was typed before the report has been sent is no
+/// answer to it.
 pub fn end(what: fmt::Arguments<'_>, callers: impl Iterator<Item = u64>) -> ! {
     cpu::mask_all();
     let core = layout::core_id();

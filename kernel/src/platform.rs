@@ -22,6 +22,7 @@ pub struct Platform {
     pub command_line: String,
     /// Whether the command line asks for what a report about a board should contain.
     pub logs: bool,
-    /// A seed that nobody chose: from the random number generator, or from the time since power-on and the board's serial number.
+    /// A seed that nobody chose: from the random number generator, or from the time since power-on and the board's
+    /// serial number.
     pub entropy: u64,
 }

@@ -51,8 +51,8 @@ pub fn use_interrupts(arrive: bool) {
     MOVER.store(mover, Ordering::Relaxed);
 }
 
-/// Does the interrupt handler's part where it never runs; whether it did. Once another core reports the end, the UART is
-/// that one's, and the core stops, as it does in the handler.
+/// Does the interrupt handler's part where it never runs; whether it did. Once another core reports the end, the UART
+/// is that one's, and the core stops, as it does in the handler.
 fn move_if_polled() -> bool {
     let is_polled = moved_by(CALLER);
     if is_polled {

@@ -5,8 +5,8 @@
 //!
 //! * [`mmio`]: registers at an address, the one dereference
 //! * [`clock`], [`dma`]: time; bus addresses and cache maintenance
-//! * [`pl011`], [`byte_ring`], [`rx_ring`], [`line_start`]: the console's UART, bytes that wait to be sent, the bytes it
-//!   has received, and where its line is
+//! * [`pl011`], [`byte_ring`], [`rx_ring`], [`line_start`]: the console's UART, bytes that wait to be sent, the bytes
+//!   it has received, and where its line is
 //! * [`gpio`]: pins, pulls, LED
 //! * [`mailbox`], [`property`]: one question to the firmware, and the questions
 //! * [`gic`]: the interrupt controller

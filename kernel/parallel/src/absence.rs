@@ -6,8 +6,8 @@ use core::panic::Location;
 /// Turns of a barrier's waiting loop from one call of a [`Watch`] to the next.
 pub(crate) const TURNS: u32 = 1 << 16;
 
-/// What a core that waits at a barrier, or for the others to leave its region, calls once in 2^16 turns: with what it was given back the time before, which is
-/// nothing at first. It may panic.
+/// What a core that waits at a barrier, or for the others to leave its region, calls once in 2^16 turns: with what it
+/// was given back the time before, which is nothing at first. It may panic.
 pub type Watch = fn(since: Option<u64>, absence: &Absence) -> u64;
 
 /// A core of a team waits for another.

@@ -108,8 +108,8 @@ impl Barrier {
         self.watch.map(|watch| watch(since, &absence))
     }
 
-    /// The lender, the team's core 0, still waits for `others`, a bit each, to leave a region of `n` cores: tells of the
-    /// one that is furthest behind.
+    /// The lender, the team's core 0, still waits for `others`, a bit each, to leave a region of `n` cores: tells of
+    /// the one that is furthest behind.
     #[cold]
     pub fn tell_of_one_of(&self, since: Option<u64>, others: u32, n: usize) -> Option<u64> {
         let first = self.first.load(Relaxed) as usize;
