@@ -1,7 +1,7 @@
 //! A line that can be faster, and ends of it that do not agree.
 
 use crate::options;
-use link::{FAST_BAUD, Link, Options, Transport};
+use link::{Error as LinkError, FAST_BAUD, Link, Options, Transport};
 use ops::crc32c::extend;
 use protocol::event::{Changed, Done, Error, ErrorCode, Info, Limits};
 use protocol::facts::{BoardFacts, Health};
@@ -17,6 +17,8 @@ struct Port {
     max_baud: Option<u32>,
     /// The change that the board does not hear.
     misses_change: bool,
+    /// The board refuses the change.
+    refuses: bool,
     /// The end of the change that is lost on its way.
     loses_end: bool,
     baud: u32,
@@ -30,6 +32,7 @@ impl Port {
             board_baud: SLOW_BAUD,
             max_baud,
             misses_change: false,
+            refuses: false,
             loses_end: false,
             baud: SLOW_BAUD,
             max_port_baud: FAST_BAUD,
@@ -99,7 +102,10 @@ impl Transport for Port {
             }
             Op::Set(_) if self.misses_change => {}
             Op::Set(set) => {
-                let value = set.value.word();
+                let value = match self.refuses {
+                    true => "none".to_owned(),
+                    false => set.value.word(),
+                };
                 self.change(&request, &value);
             }
             _ => self.answer(&request, &[Event::Done(Done::default())]),
@@ -177,5 +183,30 @@ fn a_board_that_has_restarted_is_found_at_its_first_speed() {
     link.transport().board_baud = SLOW_BAUD;
     link.connect().expect("it is found");
     assert_eq!(link.transport().baud, SLOW_BAUD);
+    // and back
+    link.transport().board_baud = FAST_BAUD;
+    link.connect().expect("it is found again");
+    assert_eq!(link.transport().baud, FAST_BAUD);
+    link.transport().board_baud = SLOW_BAUD;
+    link.connect().expect("it is found once more");
     assert!(link.speed_up().expect("it answers"));
+}
+
+#[test]
+fn a_faster_line_is_left_as_it_is_and_a_refusal_is_told() {
+    let mut faster = link(Port {
+        board_baud: 1_500_000,
+        baud: 1_500_000,
+        max_port_baud: 3_000_000,
+        ..Port::new(Some(3_000_000))
+    });
+    assert!(!faster.speed_up().expect("it answers"));
+    assert_eq!(faster.transport().board_baud, 1_500_000);
+    let mut refusing = link(Port {
+        refuses: true,
+        ..Port::new(Some(3_000_000))
+    });
+    let error = refusing.speed_up().expect_err("a refusal");
+    assert!(matches!(error, LinkError::Refused(_)), "{error}");
+    assert_eq!(refusing.transport().baud, SLOW_BAUD);
 }
