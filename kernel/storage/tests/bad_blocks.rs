@@ -14,7 +14,9 @@ use storage::{Error, Volume};
 
 const HEADER: Range<usize> = 512..1024;
 
-fn mount(bytes: &[u8], bad: Range<u64>) -> Result<Volume<Card<Cursor<Vec<u8>>>>, Error<BadBlock>> {
+type Mounted = Result<Volume<Card<Cursor<Vec<u8>>>>, Error<BadBlock>>;
+
+fn mount(bytes: &[u8], bad: Range<u64>) -> Mounted {
     let mut card = Card::new(Cursor::new(bytes.to_vec()));
     card.bad = bad;
     Volume::mount(card)
