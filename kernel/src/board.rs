@@ -12,6 +12,7 @@ use drivers::clock::Clock as _;
 use drivers::dma::Caches;
 use drivers::gic::{self, Gic};
 use drivers::gpio::Gpio;
+use drivers::machine;
 use drivers::mailbox::{self, Mailbox};
 use drivers::mmio::Mmio;
 use drivers::pl011::{self, Divisors, Pl011};
@@ -137,6 +138,14 @@ pub fn watchdog() -> Watchdog {
     // SAFETY: the block, mapped as Device memory; each use is a few writes that mean the same in any
     // order.
     Watchdog::new(unsafe { Mmio::new(PM_ADDR) })
+}
+
+/// Has the watchdog reset the board in `ms`, whatever is left of the last limit. Not in QEMU, where arming is a reset.
+#[inline(never)]
+pub fn arm_watchdog(ms: u32) {
+    if machine::has_board_counter(boot::wait::ticks_per_second()) {
+        watchdog().start(ms);
+    }
 }
 
 /// Says that an asynchronous error came in while a register was looked for. It says nothing about the register.

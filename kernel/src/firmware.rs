@@ -7,7 +7,6 @@ use core::sync::atomic::{AtomicBool, Ordering};
 use boot::device_tree::Error;
 use boot::start::BootInfo;
 use boot::survey::Survey;
-use drivers::machine;
 use drivers::property::ClockId;
 use parallel::Cores;
 
@@ -41,10 +40,8 @@ const BARRIER_LIMIT_S: u64 = 10;
 const EMULATED_BARRIER_LIMIT_S: u64 = 60;
 
 fn kernel_main(boot: &BootInfo) -> ! {
-    // Before the first access that may hang. Not in QEMU, where arming is a reset.
-    if machine::has_board_counter(boot::wait::ticks_per_second()) {
-        board::watchdog().start(BRING_UP_LIMIT_MS);
-    }
+    // Before the first access that may hang.
+    board::arm_watchdog(BRING_UP_LIMIT_MS);
     board::init_console();
     let mut log = Serial;
     note_hand_over(&mut log, boot);

@@ -101,8 +101,8 @@ fn with_mapped<R>(addr: u64, len: usize, look: impl FnOnce(&[u8]) -> R) -> Optio
 /// A part of the arena that is one piece of physical memory.
 #[derive(Clone, Copy, Debug, Default)]
 struct Piece {
-    start: u64,
-    physical: u64,
+    start_addr: u64,
+    physical_addr: u64,
     bytes: u64,
 }
 
@@ -116,15 +116,10 @@ impl fmt::Display for Arena {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let pieces = PIECES.get().map_or(&[][..], |pieces| pieces);
         let used = pieces.iter().filter(|piece| piece.bytes > 0);
-        for (
-            i,
-            Piece {
-                physical, bytes, ..
-            },
-        ) in used.enumerate()
-        {
+        for (i, piece) in used.enumerate() {
             let separator = if i == 0 { "" } else { ", " };
-            write!(f, "{separator}{physical:#x}-{:#x}", physical + bytes - 1)?;
+            let start = piece.physical_addr;
+            write!(f, "{separator}{start:#x}-{:#x}", start + piece.bytes - 1)?;
         }
         Ok(())
     }
@@ -137,9 +132,9 @@ pub fn physical_addr(addr: u64, bytes: u64) -> Option<u64> {
         return Some(addr);
     }
     PIECES.get()?.iter().find_map(|piece| {
-        let offset = addr.checked_sub(piece.start)?;
+        let offset = addr.checked_sub(piece.start_addr)?;
         let inside = offset.checked_add(bytes)? <= piece.bytes;
-        inside.then_some(piece.physical + offset)
+        inside.then_some(piece.physical_addr + offset)
     })
 }
 
@@ -198,8 +193,8 @@ pub fn init(survey: &Survey, order: Order) -> Result<&'static mut [Line], Error>
         // SAFETY: as for the heap; no other address leads there.
         unsafe { mmu::map_at(end..end + bytes, range.start, Memory::Data) }?;
         *piece = Piece {
-            start: end,
-            physical: range.start,
+            start_addr: end,
+            physical_addr: range.start,
             bytes,
         };
         end += bytes;

@@ -9,7 +9,6 @@ use core::panic::PanicInfo;
 use boot::report::Report;
 use boot::{backtrace, cpu, layout, symbols, wait};
 use drivers::clock::Clock as _;
-use drivers::machine;
 use drivers::pl011::{self, Pl011};
 use drivers::rx_ring::RxRing;
 
@@ -63,7 +62,7 @@ impl EndConsole {
 
     fn send(&mut self, byte: u8) {
         // Each byte anew: what the ring holds takes longer than the limit at the slowest rates.
-        arm_watchdog();
+        board::arm_watchdog(LIMIT_MS);
         let uart = &mut self.uart;
         let mut try_write = || uart.try_write(byte);
         self.is_stuck = !pl011::send(self.is_stuck, &Clock, &mut try_write);
@@ -79,14 +78,6 @@ impl EndConsole {
     fn has_key(&mut self) -> bool {
         self.uart.receive(&KEYS);
         !KEYS.is_empty()
-    }
-}
-
-/// Has the watchdog reset the board in [`LIMIT_MS`], also where it runs for the start. Not in QEMU, where arming is a
-/// reset.
-fn arm_watchdog() {
-    if machine::has_board_counter(wait::ticks_per_second()) {
-        board::watchdog().start(LIMIT_MS);
     }
 }
 
@@ -119,7 +110,7 @@ pub fn end(what: fmt::Arguments<'_>, callers: impl Iterator<Item = u64>) -> ! {
         Turn::Again => reset(),
         Turn::Other => ending::stop(),
     }
-    arm_watchdog();
+    board::arm_watchdog(LIMIT_MS);
     board::interrupt_others(core);
     wait::wake();
     let mut console = EndConsole::new();
@@ -147,7 +138,7 @@ pub fn end(what: fmt::Arguments<'_>, callers: impl Iterator<Item = u64>) -> ! {
 /// Resets the board. What the UART still holds goes out first.
 pub fn restart() -> ! {
     cpu::mask_all();
-    arm_watchdog();
+    board::arm_watchdog(LIMIT_MS);
     EndConsole::new().finish();
     reset()
 }

@@ -4,6 +4,7 @@ use crate::card::Card;
 use qemu::Machine;
 use std::path::PathBuf;
 use std::sync::OnceLock;
+use std::time::Duration;
 use xtask::firmware::{self, Firmware};
 use xtask::session::Session;
 use xtask::setup::emulator;
@@ -63,6 +64,22 @@ pub fn boot(card: &Card) -> Session {
 /// The prompt does not come.
 pub fn session(machine: &Machine) -> Session {
     Session::boot(machine).unwrap_or_else(|error| panic!("{error:#}"))
+}
+
+/// What the firmware prints with `options` until it has reported its end; a key then restarts it, which ends QEMU.
+///
+/// # Panics
+/// It does not end, or not well.
+pub fn end_of(options: &str) -> String {
+    let patience = Duration::from_secs(120);
+    let machine = Machine::new(&kernel().image_path).append(options);
+    let mut pi = machine.boot().expect("QEMU starts");
+    pi.expect("A key restarts the board now", patience)
+        .unwrap_or_else(|error| panic!("{error}"));
+    pi.send(b" ").expect("it listens");
+    let status = pi.wait(patience).expect("it ends");
+    assert!(status.success());
+    pi.transcript()
 }
 
 /// Fails if QEMU has logged anything that the allow-list does not explain: accesses to registers that are

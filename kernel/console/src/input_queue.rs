@@ -4,6 +4,7 @@
 //! and does not mix with the answer.
 
 mod ahead;
+mod at_once;
 
 use crate::board::Serial;
 use crate::line_editor::{Input, LineEditor};
@@ -12,7 +13,7 @@ use alloc::vec::Vec;
 use protocol::Id;
 use protocol::crc_line::LineCheck;
 
-pub use ahead::{AtOnce, Caller};
+pub use at_once::{AtOnce, Caller};
 
 /// Asks the terminal to mark pasted text (xterm's mode 2004), so that its line ends enter nothing.
 pub const PASTE_MARKS_ON: &str = "\x1b[?2004h";
@@ -124,6 +125,11 @@ impl<'s> InputQueue<'s> {
     /// What acts before its turn, in the order of arrival.
     pub fn at_once(&mut self) -> Option<AtOnce> {
         self.ahead.at_once()
+    }
+
+    /// Who sent the abort of the oldest [`AtOnce::Stop`] that was taken.
+    pub fn take_stop(&mut self) -> Caller {
+        self.ahead.take_stop()
     }
 
     /// Which lines of programs are taken.

@@ -24,6 +24,9 @@ const PROMPT: &str = "> ";
 /// Asks the terminal to mark pasted text no longer.
 const PASTE_MARKS_OFF: &str = "\x1b[?2004l";
 
+/// The speed of the serial line where nobody has set one.
+const DEFAULT_BAUD: u32 = 115_200;
+
 /// Memory for measurements and for the selftest: far more than the caches hold, and little of the RAM.
 const SCRATCH_BYTES: usize = 32 << 20;
 
@@ -41,10 +44,7 @@ pub fn run<B: Board>(board: &B, ram: &mut [Line]) -> Exit {
     let screen = Screen::new(board.serial());
     let (settings, sections) = read_settings(board, screen);
     if let Some(baud) = settings.baud {
-        say!(screen, "going on at {baud} baud");
-        if !board.set_baud(baud) {
-            say!(screen, "the serial line cannot run at {baud} baud");
-        }
+        change_speed(board, Some(screen), baud);
     }
     if settings.log {
         screen.put(&board.details());
@@ -59,6 +59,7 @@ pub fn run<B: Board>(board: &B, ram: &mut [Line]) -> Exit {
         client: Client::Start { quiet },
         is_busy: false,
         is_ready_due: settings.ready,
+        is_speed_due: false,
         reported_lost: 0,
     };
     if !quiet {
@@ -93,6 +94,18 @@ pub fn run<B: Board>(board: &B, ram: &mut [Line]) -> Exit {
     exit
 }
 
+/// Goes on at another speed; `told` is told so.
+fn change_speed<B: Board>(board: &B, told: Option<Screen<'_>>, baud: u32) {
+    if let Some(screen) = told {
+        say!(screen, "going on at {baud} baud");
+    }
+    if !board.set_baud(baud)
+        && let Some(screen) = told
+    {
+        say!(screen, "the serial line cannot run at {baud} baud");
+    }
+}
+
 /// The settings of the kernel command line and of `pilm.txt`.
 fn read_settings<B: Board>(board: &B, screen: Screen<'_>) -> (Settings, Vec<Section>) {
     let mut settings = Settings::default();
@@ -123,6 +136,8 @@ struct Console<'b, B: Board> {
     is_busy: bool,
     /// Whether an event is to say when everything before it is over.
     is_ready_due: bool,
+    /// Whether the serial line has a new speed, which is used when all events of its request have been sent.
+    is_speed_due: bool,
     /// Lost bytes that have been reported.
     reported_lost: u32,
 }
@@ -180,6 +195,12 @@ impl<'b, B: Board> Console<'b, B> {
 
     /// Waits for the next line, when everything before is over.
     fn next_input(&mut self, session: &Session<'_, 'b, B>) -> Option<Input> {
+        if core::mem::take(&mut self.is_speed_due) {
+            let baud = session.settings().baud.unwrap_or(DEFAULT_BAUD);
+            // a program has its `done`
+            let told = (!self.serves_program()).then_some(self.screen);
+            change_speed(self.board, told, baud);
+        }
         if core::mem::take(&mut self.is_ready_due) {
             self.say_ready(session);
         }
@@ -230,6 +251,9 @@ impl<'b, B: Board> Console<'b, B> {
         let settings = session.settings();
         if setting == Setting::Columns {
             self.input.editor.set_columns(settings.columns);
+        }
+        if setting == Setting::Baud && session.board().max_baud.is_some() {
+            self.is_speed_due = true;
         }
         if let Client::Person(_) = self.client {
             self.person.changed(

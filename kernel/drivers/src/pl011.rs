@@ -62,6 +62,11 @@ pub struct BadBaudRate {
 }
 
 impl Divisors {
+    /// The highest speed that `clock_hz` gives.
+    pub fn max_baud(clock_hz: u32) -> u32 {
+        clock_hz / 16
+    }
+
     /// The divisors for `baud` from `clock_hz`: clock / (16 · baud) in 64ths, rounded.
     ///
     /// 48 MHz at 115200: 26.0417, that is 26 and 3/64.
@@ -69,7 +74,7 @@ impl Divisors {
     /// # Errors
     /// Outside 300 to clock / 16.
     pub fn new(clock_hz: u32, baud: u32) -> Result<Self, BadBaudRate> {
-        let max_baud = clock_hz / 16;
+        let max_baud = Self::max_baud(clock_hz);
         if !(300..=max_baud).contains(&baud) {
             return Err(BadBaudRate { baud, max_baud });
         }

@@ -22,6 +22,9 @@ pub struct BoardFacts {
     pub cores: usize,
     /// The cores' clock as the board states it, 0 if unknown.
     pub clock_hz: u64,
+    /// The highest speed of the serial line; `None` where there is no line that has one.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub max_baud: Option<u32>,
     /// Whether this is an emulator: times mean nothing then.
     pub emulated: bool,
     /// When the VideoCore's firmware was built, as a Unix time.

@@ -7,7 +7,7 @@ use core::ops::Range;
 
 use boot::{hint, layout, pmu};
 use drivers::clock::Clock as _;
-use drivers::pl011;
+use drivers::pl011::{self, Divisors};
 use drivers::property::ClockId;
 use llm::engine::Timer;
 use parallel::Cores;
@@ -74,6 +74,7 @@ fn facts(board: &BoardInfo, cores: &CorePool, command_line: &str) -> BoardFacts 
         } else {
             info::measure_core_hz()
         },
+        max_baud: Some(Divisors::max_baud(uart_clock_hz())),
         emulated: board.emulated,
         gpu_firmware: board.firmware_revision,
         command_line: Some(command_line.to_string()),
@@ -82,6 +83,12 @@ fn facts(board: &BoardInfo, cores: &CorePool, command_line: &str) -> BoardFacts 
             n => alloc::vec![alloc::format!("{n} cores did not come up")],
         },
     }
+}
+
+/// The clock that the speeds of the serial line are made of.
+fn uart_clock_hz() -> u32 {
+    let reported = board::mailbox().lock().clock_rate_hz(ClockId::Uart).ok();
+    pl011::believable_clock_hz(reported)
 }
 
 /// The UART as a serial line.
@@ -252,8 +259,7 @@ impl console::Board for Machine {
 
     fn set_baud(&self, baud: u32) -> bool {
         self.line.0.flush();
-        let reported = board::mailbox().lock().clock_rate_hz(ClockId::Uart).ok();
-        board::set_baud(pl011::believable_clock_hz(reported), baud)
+        board::set_baud(uart_clock_hz(), baud)
     }
 
     fn lost_bytes(&self) -> u32 {

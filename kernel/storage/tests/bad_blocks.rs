@@ -14,9 +14,9 @@ use storage::{Error, Volume};
 
 const HEADER: Range<usize> = 512..1024;
 
-type Mounted = Result<Volume<Card<Cursor<Vec<u8>>>>, Error<BadBlock>>;
+type RamVolume = Volume<Card<Cursor<Vec<u8>>>>;
 
-fn mount(bytes: &[u8], bad: Range<u64>) -> Mounted {
+fn mount(bytes: &[u8], bad: Range<u64>) -> Result<RamVolume, Error<BadBlock>> {
     let mut card = Card::new(Cursor::new(bytes.to_vec()));
     card.bad = bad;
     Volume::mount(card)

@@ -1,5 +1,6 @@
 //! The UART, polled.
 
+use boot::report::Report;
 use boot::wait;
 use core::fmt;
 use core::panic::PanicInfo;
@@ -106,8 +107,25 @@ pub fn end() -> ! {
     }
 }
 
+/// What a core does that has nothing to do.
+pub fn park(_core: usize) -> ! {
+    loop {
+        wait::for_event();
+    }
+}
+
+/// Nothing, for an interrupt.
+pub fn ignore_irq() {}
+
+/// The end of an image by an exception.
+pub fn end_by_exception(report: &Report<'_>) -> ! {
+    Console::resume().print(format_args!("{report}"));
+    end()
+}
+
 /// The end of an image by a panic.
-pub fn end_by_panic(info: &PanicInfo<'_>) -> ! {
+#[panic_handler]
+fn end_by_panic(info: &PanicInfo<'_>) -> ! {
     Console::resume().print(format_args!("panic: {info}\n"));
     end()
 }

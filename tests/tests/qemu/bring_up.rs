@@ -3,7 +3,7 @@
 use qemu::Machine;
 use std::path::PathBuf;
 use std::time::Duration;
-use tests::boot::{image, kernel};
+use tests::boot::{end_of, image, kernel};
 use tests::card::Card;
 use xtask::card::CardFile;
 use xtask::session::PROMPT;
@@ -95,19 +95,6 @@ fn a_word_that_does_nothing_is_said_once() {
         assert_eq!(text.matches(line).count(), 1, "no {line:?} in:\n{text}");
     }
     assert!(!text.contains("board.sd=pio:"), "{text}");
-}
-
-/// What the firmware prints when `option` makes it fail; a key then restarts it, which ends QEMU.
-fn end_of(option: &str) -> String {
-    let mut pi = Machine::new(&kernel().image_path)
-        .append(option)
-        .boot()
-        .unwrap();
-    pi.expect("A key restarts the board now", PATIENCE).unwrap();
-    pi.send(b" ").unwrap();
-    let status = pi.wait(PATIENCE).unwrap();
-    assert!(status.success());
-    pi.transcript()
 }
 
 #[test]

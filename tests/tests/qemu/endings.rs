@@ -4,26 +4,13 @@ use qemu::Machine;
 use std::ops::Range;
 use std::path::PathBuf;
 use std::time::Duration;
-use tests::boot::kernel;
-use tests::bus::{accesses, with_writes};
+use tests::boot::{end_of, kernel};
+use tests::bus::{Access, accesses, with_writes};
 use tests::monitor::MonitorSocket;
 use tests::patch::{NOP, Patch, UDF};
 use xtask::symbols::functions;
 
 const PATIENCE: Duration = Duration::from_secs(120);
-
-/// What the firmware prints with `options` until it has reported its end; a key then restarts it, which ends QEMU.
-fn end_of(options: &str) -> String {
-    let mut pi = Machine::new(&kernel().image_path)
-        .append(options)
-        .boot()
-        .unwrap();
-    pi.expect("A key restarts the board now", PATIENCE).unwrap();
-    pi.send(b" ").unwrap();
-    let status = pi.wait(PATIENCE).unwrap();
-    assert!(status.success());
-    pi.transcript()
-}
 
 #[test]
 fn a_core_that_hangs_is_named_with_its_step_and_barrier() {
@@ -68,7 +55,7 @@ fn addresses_of(name: &str) -> Range<u64> {
 
 #[test]
 fn the_core_that_reports_the_end_stops_the_others() {
-    let stop = addresses_of("kernel::ending::stop");
+    let stop = addresses_of("kernel::ending::target::stop");
     let dir = PathBuf::from(env!("CARGO_TARGET_TMPDIR"));
     std::fs::create_dir_all(&dir).unwrap();
     let socket = MonitorSocket::new(&dir.join(format!("{}-endings", std::process::id())));
@@ -126,7 +113,7 @@ fn written(patch: &Patch, name: &str) -> PathBuf {
 
 #[test]
 fn a_report_that_fails_itself_is_a_reset() {
-    let finish = addresses_of("<kernel::panic::EndConsole>::finish");
+    let finish = addresses_of("<EndConsole>::finish");
     let patch = Patch::new(&kernel().image.bytes).replace_at(finish.start, UDF);
     let image = written(&patch, "unfinished");
     let mut pi = Machine::new(&image)
@@ -143,23 +130,20 @@ const PM_WDOG: u32 = 0xFE10_0024;
 const UART_DATA: u32 = 0xFE20_1000;
 const SECONDS_15: u32 = 0x5A0F_0000;
 
-/// `str w…, […, #0x1c]`: what lets the watchdog run, the only store of that offset in [`Watchdog::start`].
-fn is_store_to_rstc(instruction: u32) -> bool {
-    instruction & 0xFFFF_FC00 == 0xB900_1C00
+/// `str w…, […]`.
+fn is_store(instruction: u32) -> bool {
+    instruction & 0xFFC0_0000 == 0xB900_0000
 }
 
 /// With a board's counter and a watchdog that is armed and never runs, which in QEMU would be a reset.
 #[test]
 fn the_watchdog_is_armed_for_the_report_and_for_its_stay() {
-    let start = addresses_of("<drivers::watchdog::Watchdog>::start");
-    let mut patch = Patch::new(&kernel().image.bytes);
-    let stores = patch.instructions(start);
-    let stores: Vec<_> = stores
-        .iter()
-        .filter(|(_, i)| is_store_to_rstc(*i))
-        .collect();
-    assert_eq!(stores.len(), 1, "{stores:x?}");
-    patch = patch.replace_at(stores[0].0, NOP);
+    let patch = Patch::new(&kernel().image.bytes);
+    let arm = patch.instructions(addresses_of("kernel::board::arm_watchdog"));
+    let stores: Vec<_> = arm.iter().filter(|(_, i)| is_store(*i)).collect();
+    // The time, and then what lets it run.
+    assert_eq!(stores.len(), 2, "{stores:x?}");
+    let patch = patch.replace_at(stores[1].0, NOP);
     let machine = Machine::new(written(&patch, "unguarded"));
     let machine = machine.arg("-global").arg("arm-cpu.cntfrq=54000000");
     let mut pi = with_writes(machine.append("board.fail=panic"))
@@ -170,24 +154,25 @@ fn the_watchdog_is_armed_for_the_report_and_for_its_stay() {
     pi.send(b" ").unwrap();
     assert!(pi.wait(PATIENCE).unwrap().success());
     let accesses = accesses(&pi.unexpected_log().unwrap());
+    let is_sent = |access: &Access| access.is_write && access.addr == UART_DATA;
+    let is_armed =
+        |access: &Access| access.is_write && (access.addr, access.value) == (PM_WDOG, SECONDS_15);
     let armed: Vec<_> = (0..accesses.len())
-        .filter(|&i| (accesses[i].addr, accesses[i].value) == (PM_WDOG, SECONDS_15))
+        .filter(|&i| is_armed(&accesses[i]))
         .collect();
-    // at the start, and then not until the end
-    let sent = |range: Range<usize>| {
-        let bytes = accesses[range].iter();
-        bytes.filter(|access| access.addr == UART_DATA).count()
-    };
-    assert!(sent(armed[0]..armed[1]) < 200, "the lines of the start");
-    // from then on for every byte
+    let sent = |from: usize, to: usize| accesses[from..to].iter().filter(|a| is_sent(a)).count();
+    // Once for the start, whose lines are sent; then before each byte of the report.
+    let [start, end] = [armed[0], armed[1]];
+    assert!(start < end && sent(0, start) == 0, "{armed:?}");
+    let report = sent(end, accesses.len());
+    assert!(report > 100, "{report} bytes");
     assert!(
         armed
             .windows(2)
             .skip(1)
-            .all(|two| sent(two[0]..two[1]) <= 1)
+            .all(|two| sent(two[0], two[1]) <= 1)
     );
-    let last = accesses.iter().rposition(|access| access.addr == UART_DATA);
-    assert!(armed.last() > last.as_ref() || sent(*armed.last().unwrap()..accesses.len()) <= 1);
+    assert!(armed.len() > report, "{} for {report} bytes", armed.len());
     // the reset itself
     assert_eq!(accesses.last().map(|access| access.addr), Some(PM_RSTC));
 }

@@ -100,7 +100,9 @@ fn info_and_abort_do_not_wait_for_what_runs() {
             .send_line(r#"{"id":"x","op":"abort","target":"chat"}"#)
             .unwrap();
         let chat = until(&mut pi, "done");
-        assert_eq!(chat[chat.len() - 1]["finish_reason"], "abort", "{words}");
+        let done = &chat[chat.len() - 1];
+        assert_eq!(done["finish_reason"], "abort", "{words}");
+        assert_eq!(done["heap_growth_bytes"], 0, "{words}: {done}");
         let end = event(&mut pi);
         assert_eq!((&end["id"], &end["aborted"]), (&"x".into(), &true.into()));
         assert_clean_log(&mut pi);

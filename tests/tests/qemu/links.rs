@@ -55,8 +55,13 @@ fn programs_come_and_go_on_a_pseudo_terminal() {
             }
         });
         let mut answers = Vec::new();
-        for _ in 0..2 {
+        for is_fast in [false, true] {
             let mut link = Link::new(Serial::open(&path, 115_200).unwrap(), Options::default());
+            if is_fast {
+                let result = link.speed_up();
+                is_over.store(result.is_err(), Ordering::Relaxed);
+                assert!(result.unwrap(), "the board has said that it cannot");
+            }
             let op = Op::Complete(text("One day"), likeliest(40), request::Logits::default());
             let mut events = Vec::new();
             let answered = link.ask_with(op, &mut |event| events.push(event));

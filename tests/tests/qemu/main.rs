@@ -15,6 +15,7 @@ mod generations;
 mod interrupts;
 mod kernels;
 mod line;
+mod line_limits;
 mod links;
 mod loading;
 mod machine_interface;

@@ -14,6 +14,7 @@ const PATIENCE: Duration = Duration::from_secs(120);
 const PM_RSTC: u32 = 0xFE10_001C;
 const PM_WDOG: u32 = 0xFE10_0024;
 const GPIO: u32 = 0xFE20_0000;
+const UART: u32 = 0xFE20_1000;
 const LEGACY_SDHCI: u32 = 0xFE30_0000;
 const EMMC2: u32 = 0xFE34_0000;
 
@@ -60,6 +61,24 @@ fn it_is_stopped_after_the_last_access_that_may_hang() {
     let stopped = position(&is_write(PM_RSTC, 0x5A00_0102)).expect("it is stopped");
     let last_emmc2 = accesses.iter().rposition(is_of(EMMC2));
     assert!(last_emmc2.is_some_and(|last| last < stopped));
+    // On the way the UART was set up in the order that its manual wants: off, divisors, LCR_H latches them, on.
+    let uart = accesses
+        .iter()
+        .filter(|access| access.is_write && is_of(UART)(access));
+    let uart: Vec<_> = uart
+        .map(|access| (access.addr - UART, access.value))
+        .collect();
+    let set_up = [
+        (0x38, 0),
+        (0x30, 0),
+        (0x2C, 0),
+        (0x44, 0x7FF),
+        (0x24, 26),
+        (0x28, 3),
+        (0x2C, 0x70),
+        (0x30, 0x301),
+    ];
+    assert_eq!(uart[..set_up.len()], set_up);
     // the card is tried without it
     let card = position(&is_of(LEGACY_SDHCI)).expect("the card is looked for");
     assert!(stopped < card);

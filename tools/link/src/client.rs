@@ -99,6 +99,8 @@ pub struct Link<T> {
     last_id: i64,
     /// Whether the firmware takes no line without a checksum.
     is_locked: bool,
+    /// The speed that the firmware may have instead of the transport's: after a restart, or a change that it missed.
+    pub(crate) other_baud: Option<u32>,
 }
 
 impl<T: Transport> Link<T> {
@@ -110,12 +112,18 @@ impl<T: Transport> Link<T> {
             reader: LineReader::default(),
             last_id: 0,
             is_locked: false,
+            other_baud: None,
         }
     }
 
     /// What carries the bytes.
     pub fn transport(&mut self) -> &mut T {
         &mut self.transport
+    }
+
+    /// Whether lines have checksums from the next request on, as [`Options::crc`].
+    pub fn use_checksums(&mut self, crc: bool) {
+        self.options.crc = crc;
     }
 
     pub(crate) fn options(&self) -> &Options {
@@ -152,6 +160,9 @@ impl<T: Transport> Link<T> {
                 Err(error) => self.reopen(error)?,
             }
             is_due = watch.is_due(&self.options)?;
+            if is_due && let Err(error) = self.swap_speeds() {
+                self.reopen(error)?;
+            }
         }
     }
 

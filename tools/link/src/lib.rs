@@ -10,6 +10,7 @@
 //! | [`client`] | [`Link`]: requests out, liveness, opening again |
 //! | [`answer`] | [`Answer`]: the events of one request, each once and in order, whatever the wire does |
 //! | [`repeat`] | what may be asked again |
+//! | `speed` | a faster line, where the board says that it can |
 //! | [`error`] | [`Error`] |
 //! | [`bad_wire`] | what a bad wire makes of bytes, for tests |
 //!
@@ -45,10 +46,12 @@ pub mod lines;
 pub mod pty;
 pub mod repeat;
 pub mod serial;
+mod speed;
 pub mod terminal;
 pub mod transport;
 
 pub use answer::{Answer, Step};
 pub use client::{Link, Options};
 pub use error::Error;
+pub use speed::FAST_BAUD;
 pub use transport::Transport;

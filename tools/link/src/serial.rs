@@ -54,4 +54,22 @@ impl Transport for Serial {
         self.port = SerialPort::open(&self.path, self.baud)?;
         Ok(())
     }
+
+    fn baud(&self) -> Option<u32> {
+        Some(self.baud)
+    }
+
+    fn set_baud(&mut self, baud: u32) -> io::Result<()> {
+        let before = self.port.get_configuration()?;
+        let mut settings = before.clone();
+        settings.set_baud_rate(baud)?;
+        // what was written leaves at the speed before
+        self.port.flush()?;
+        if let Err(error) = self.port.set_configuration(&settings) {
+            self.port.set_configuration(&before)?;
+            return Err(error);
+        }
+        self.baud = baud;
+        Ok(())
+    }
 }

@@ -271,5 +271,15 @@ mod raw {
 
 pub use raw::{RawMode, columns};
 
+impl RawMode {
+    /// The same, where standard input is a terminal.
+    ///
+    /// # Errors
+    /// It cannot be set.
+    pub fn enter_at_terminal() -> io::Result<Option<Self>> {
+        io::stdin().is_terminal().then(Self::enter).transpose()
+    }
+}
+
 #[cfg(test)]
 mod tests;

@@ -22,4 +22,18 @@ pub trait Transport {
     /// # Errors
     /// It is still gone, or never comes back.
     fn reopen(&mut self) -> io::Result<()>;
+
+    /// Its speed, where it has one.
+    fn baud(&self) -> Option<u32> {
+        None
+    }
+
+    /// Goes on at another speed, also when it is opened again.
+    ///
+    /// # Errors
+    /// It cannot run at this one; it goes on at the one before.
+    fn set_baud(&mut self, baud: u32) -> io::Result<()> {
+        let _ = baud;
+        Err(io::ErrorKind::Unsupported.into())
+    }
 }

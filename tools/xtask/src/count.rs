@@ -223,6 +223,8 @@ fn count_model(
     for &position in positions.range(..PROMPT_TOKENS) {
         let (decode, _) = conversation.decode(position, STEPS)?;
         add(&|counted| counted.decode = [(position, decode)].into());
+        let checked = conversation.decode_checked(position, STEPS)?;
+        add(&|counted| counted.decode_checked = [(position, checked)].into());
     }
     // from an empty context, as the prompt of a first question
     let prefill = conversation.restart(PROMPT_TOKENS)?;

@@ -38,14 +38,20 @@ impl Session {
         let boot_text = qemu
             .expect(PROMPT, BOOT)
             .context("the firmware has not reached its prompt")?;
-        // pipes lose nothing, and counted instructions are those of plain lines
+        // pipes lose nothing: without checksums, and without looks whether the other end is alive
         let options = Options {
             crc: false,
+            quiet: EVENT,
             patience: EVENT,
             ..Options::default()
         };
         let link = Link::new(qemu, options);
         Ok(Session { link, boot_text })
+    }
+
+    /// Whether requests, and so their answers, have checksums. After one that had, only a reset may have none.
+    pub fn use_checksums(&mut self, crc: bool) {
+        self.link.use_checksums(crc);
     }
 
     /// What the firmware said up to its first prompt.

@@ -1,6 +1,7 @@
 //! Bytes that have arrived before their turn, and the lines among them that do not wait for it: Ctrl-C, and while
 //! a request runs the ops `abort` and `info`.
 
+use super::at_once::{AtOnce, Caller};
 use alloc::collections::VecDeque;
 use alloc::vec::Vec;
 use core::ops::Range;
@@ -24,35 +25,6 @@ const PASTE_START: u64 = u64::from_be_bytes(*b"\0\0\x1b[200~");
 const PASTE_END: u64 = u64::from_be_bytes(*b"\0\0\x1b[201~");
 const SIX_BYTES: u64 = 0xFFFF_FFFF_FFFF;
 
-/// A request line that gets an answer.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Caller {
-    /// The name of the request.
-    pub id: Id,
-    /// Whether the line had a checksum, and so its answer.
-    pub has_crc: bool,
-}
-
-/// What acts before its turn.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub enum AtOnce {
-    /// Ctrl-C: what runs has to end.
-    Interrupt,
-    /// What runs has to end.
-    Stop {
-        /// The abort.
-        abort: Caller,
-        /// Whether the abort is answered even if there was something to stop.
-        is_answered: bool,
-    },
-    /// A request `info`.
-    Info(Caller),
-    /// A request is dropped.
-    Dropped(Caller),
-    /// An abort has dropped a request that waited, or has found none.
-    Aborted(Caller, bool),
-}
-
 /// The request that runs.
 struct Running {
     id: Id,
@@ -64,6 +36,8 @@ pub struct Ahead {
     /// Which lines of programs are taken.
     pub lines: LineCheck,
     bytes: VecDeque<u8>,
+    /// Empty; its memory is that of `bytes` when those are looked at anew.
+    spare: VecDeque<u8>,
     /// How many were taken; all positions count from the first byte ever.
     taken: usize,
     /// Where the unfinished line starts.
@@ -80,6 +54,9 @@ pub struct Ahead {
     has_gap: bool,
     lost: usize,
     running: Option<Running>,
+    /// The lines of the aborts in `at_once` that stop what runs, each with a line end. Nothing of them is allocated
+    /// until it has stopped: its last event says how much the heap has grown.
+    stops: VecDeque<u8>,
     at_once: VecDeque<AtOnce>,
 }
 
@@ -90,6 +67,7 @@ impl Ahead {
             lines: LineCheck::new(crc32c::extend),
             // Typing ahead takes no memory while the heap is watched.
             bytes: VecDeque::with_capacity(4096),
+            spare: VecDeque::with_capacity(4096),
             taken: 0,
             line_start: 0,
             requests: VecDeque::with_capacity(64),
@@ -99,6 +77,7 @@ impl Ahead {
             has_gap: false,
             lost: 0,
             running: None,
+            stops: VecDeque::with_capacity(256),
             at_once: VecDeque::with_capacity(8),
         }
     }
@@ -154,12 +133,13 @@ impl Ahead {
     /// Begins a time in which the request `id` runs, and looks at the lines that were sent before.
     pub fn begin(&mut self, id: Id, can_stop: bool) {
         self.running = Some(Running { id, can_stop });
-        let bytes = core::mem::take(&mut self.bytes);
+        let mut bytes = core::mem::replace(&mut self.bytes, core::mem::take(&mut self.spare));
         self.requests.clear();
         let (has_gap, skip_lf) = (self.has_gap, self.skip_lf);
         (self.has_gap, self.skip_lf) = (false, false);
         (self.line_start, self.window, self.is_pasting) = (self.taken, 0, false);
-        bytes.into_iter().for_each(|byte| self.keep(byte));
+        bytes.drain(..).for_each(|byte| self.keep(byte));
+        self.spare = bytes;
         self.has_gap = has_gap;
         self.skip_lf |= skip_lf;
     }
@@ -191,7 +171,7 @@ impl Ahead {
     /// Drops everything.
     fn interrupt(&mut self) {
         self.at_once.push_back(AtOnce::Interrupt);
-        for line in core::mem::take(&mut self.requests) {
+        while let Some(line) = self.requests.pop_front() {
             let (caller, _) = self.read(&line);
             self.at_once.push_back(AtOnce::Dropped(caller));
         }
@@ -209,11 +189,33 @@ impl Ahead {
         self.bytes.get(at - self.taken).copied()
     }
 
+    /// Who sent the abort of the oldest [`AtOnce::Stop`] that was taken.
+    pub fn take_stop(&mut self) -> Caller {
+        let len = self.stops.iter().position(|&byte| byte == b'\n');
+        let line: Vec<u8> = self.stops.drain(..len.unwrap_or(0)).collect();
+        self.stops.pop_front();
+        self.read_line(&line).0
+    }
+
+    fn keep_stop(&mut self, line: &Range<usize>) {
+        let bytes = self.bytes.range(self.range(line));
+        self.stops.extend(bytes);
+        self.stops.push_back(b'\n');
+    }
+
+    /// Where `line` is in `bytes`.
+    fn range(&self, line: &Range<usize>) -> Range<usize> {
+        line.start - self.taken..line.end - self.taken
+    }
+
     /// Who sent `line`, and what it asks for, if it can be read.
     fn read(&self, line: &Range<usize>) -> (Caller, Option<Op>) {
-        let range = line.start - self.taken..line.end - self.taken;
-        let bytes: Vec<u8> = self.bytes.range(range).copied().collect();
-        let (parsed, has_crc) = match self.lines.check(&bytes) {
+        let bytes: Vec<u8> = self.bytes.range(self.range(line)).copied().collect();
+        self.read_line(&bytes)
+    }
+
+    fn read_line(&self, bytes: &[u8]) -> (Caller, Option<Op>) {
+        let (parsed, has_crc) = match self.lines.check(bytes) {
             Ok(Checked { text, has_crc }) => (Request::parse(text), has_crc),
             Err(_) => {
                 let (id, has_crc) = (Id::None, true);
@@ -239,18 +241,16 @@ impl Ahead {
             Some(Op::Abort(Abort { target: None }))
                 if running.can_stop && (caller.id == Id::None || caller.id == running.id) =>
             {
-                AtOnce::Stop {
-                    abort: caller,
-                    is_answered: false,
-                }
+                self.keep_stop(line);
+                AtOnce::Stop { is_answered: false }
             }
             Some(Op::Abort(Abort {
                 target: Some(target),
             })) => match target == running.id {
-                true => AtOnce::Stop {
-                    abort: caller,
-                    is_answered: true,
-                },
+                true => {
+                    self.keep_stop(line);
+                    AtOnce::Stop { is_answered: true }
+                }
                 false => AtOnce::Aborted(caller, self.remove(&target)),
             },
             // One that is damaged too: it is answered in its turn.

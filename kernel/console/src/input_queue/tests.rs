@@ -159,12 +159,13 @@ fn an_abort_of_the_old_form_stops_its_own_request_only() {
         wire.type_in(line.as_bytes());
         assert_eq!(at_once(&mut input), [], "the line is not finished");
         wire.type_in(b"\r\n");
-        let stop = AtOnce::Stop {
-            abort: Caller { id, has_crc: false },
-            is_answered: false,
-        };
+        let stop = AtOnce::Stop { is_answered: false };
         let expected: &[AtOnce] = if stops { &[stop] } else { &[] };
         assert_eq!(at_once(&mut input), expected, "{line}");
+        if stops {
+            let abort = Caller { id, has_crc: false };
+            assert_eq!(input.take_stop(), abort);
+        }
         input.end();
         assert_eq!(next(&mut input), self::line("text"));
         let rest = if stops { Next::End } else { request(line) };
@@ -184,11 +185,9 @@ fn an_abort_with_a_target_is_answered_whatever_it_finds() {
     wire.type_in(b"{\"id\":8,\"op\":\"reset\"}\n");
     assert_eq!(at_once(&mut input), []);
     wire.type_in(b"{\"id\":10,\"op\":\"abort\",\"target\":7}\n");
-    let stop = AtOnce::Stop {
-        abort: caller(10),
-        is_answered: true,
-    };
+    let stop = AtOnce::Stop { is_answered: true };
     assert_eq!(at_once(&mut input), [stop]);
+    assert_eq!(input.take_stop(), caller(10));
     for (target, found) in [(6, true), (6, false), (5, true)] {
         let abort = format!("{{\"id\":11,\"op\":\"abort\",\"target\":{target}}}\r\n");
         wire.type_in(abort.as_bytes());
@@ -209,11 +208,9 @@ fn during_a_load_only_an_abort_with_a_target_does_not_wait() {
     let mut input = InputQueue::new(&wire, "> ", 80, false);
     input.begin(Id::Number(7), false);
     wire.type_in(b"{\"op\":\"abort\"}\n{\"id\":9,\"op\":\"abort\",\"target\":7}\n");
-    let stop = AtOnce::Stop {
-        abort: caller(9),
-        is_answered: true,
-    };
+    let stop = AtOnce::Stop { is_answered: true };
     assert_eq!(at_once(&mut input), [stop]);
+    assert_eq!(input.take_stop(), caller(9));
     input.end();
     assert_eq!(next(&mut input), request("{\"op\":\"abort\"}"));
 }

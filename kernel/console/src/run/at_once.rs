@@ -28,8 +28,9 @@ impl<'b, B: Board> Console<'b, B> {
                     self.show_events(session);
                     self.is_ready_due = true;
                 }
-                AtOnce::Stop { abort, is_answered } => {
+                AtOnce::Stop { is_answered } => {
                     let is_stopped = session.stop();
+                    let abort = self.input.take_stop();
                     self.show_events(session);
                     if is_answered || !is_stopped {
                         self.answer(AtOnce::Aborted(abort, is_stopped), &|| session.info());
@@ -53,7 +54,7 @@ impl<'b, B: Board> Console<'b, B> {
                     self.is_ready_due = true;
                     continue;
                 }
-                AtOnce::Stop { abort, .. } => AtOnce::Aborted(abort, false),
+                AtOnce::Stop { .. } => AtOnce::Aborted(self.input.take_stop(), false),
                 other => other,
             };
             let board = self.board;
@@ -82,7 +83,7 @@ impl<'b, B: Board> Console<'b, B> {
         }
     }
 
-    fn serves_program(&self) -> bool {
+    pub(super) fn serves_program(&self) -> bool {
         matches!(self.client, Client::Program(_))
     }
 

@@ -137,6 +137,8 @@ pub struct Board {
     /// In how many pieces each file is.
     pub n_pieces: Option<usize>,
     now_us: Cell<u64>,
+    /// The speeds that the line was given, and how much had been shown before each.
+    pub speeds: RefCell<Vec<(u32, usize)>>,
 }
 
 impl Board {
@@ -174,6 +176,7 @@ impl Board {
             slot: None,
             n_pieces: None,
             now_us: Cell::new(0),
+            speeds: RefCell::default(),
         }
     }
 
@@ -291,6 +294,11 @@ impl ModelSource for OnCard<'_> {
 }
 
 impl board::Board for Board {
+    fn set_baud(&self, baud: u32) -> bool {
+        let n_shown = self.wire.shown.borrow().len();
+        self.speeds.borrow_mut().push((baud, n_shown));
+        true
+    }
     fn lost_bytes(&self) -> u32 {
         self.wire.lost_bytes.get()
     }

@@ -141,6 +141,40 @@ fn a_person_is_told_that_an_answer_repeats_itself() {
     assert!(events(&shown).is_empty(), "{shown}");
 }
 
+/// The answers of one conversation to a letter and then to more, and their ends; `before` is set first.
+fn two_answers(letter: char, before: &[(&str, &str)]) -> [(String, Value); 2] {
+    let set = |(key, value): &(&str, &str)| {
+        format!("{{\"op\":\"set\",\"key\":\"{key}\",\"value\":\"{value}\"}}\n")
+    };
+    let mut lines: String = before.iter().map(set).collect();
+    lines += &format!("{{\"id\":1,\"op\":\"ask\",\"text\":\"{letter}\"}}\n");
+    lines += &set(&("max_tokens", "12"));
+    lines += "{\"id\":2,\"op\":\"ask\",\"text\":\"and then?\"}\n";
+    let all = program(vec![Step::Type(lines.into_bytes().leak())]);
+    [1, 2].map(|id| {
+        let own = all.iter().filter(|event| event["id"] == id);
+        let own: Vec<Value> = own.cloned().collect();
+        (text_of(&own), own.last().expect("an end").clone())
+    })
+}
+
+/// What a person has seen is what the model has in view, as after an answer that ended there by its limit.
+#[test]
+fn an_answer_that_repeated_itself_stays_in_the_conversation_as_it_was_shown() {
+    let repeating = ('a'..='h').find_map(|letter| {
+        let answers = two_answers(letter, &[("max_tokens", "380")]);
+        (answers[0].1["finish_reason"] == "repetition").then_some((letter, answers))
+    });
+    let (letter, [first, second]) = repeating.expect("an answer that repeats itself");
+    let n_tokens = first.1["usage"]["completion_tokens"].to_string();
+    let before = [("stop_repetition", "off"), ("max_tokens", &n_tokens)];
+    let [limited, after] = two_answers(letter, &before);
+    assert_eq!(limited.1["finish_reason"], "length");
+    assert_eq!([&limited.0, &after.0], [&first.0, &second.0]);
+    let prompt_tokens = |end: &Value| end["usage"]["prompt_tokens"].clone();
+    assert_eq!(prompt_tokens(&after.1), prompt_tokens(&second.1));
+}
+
 #[test]
 fn a_section_of_the_options_file_holds_while_its_model_is_loaded() {
     let other = synth::bytes(&Shape::qwen2(), GgmlType::F16);

@@ -242,3 +242,31 @@ fn what_is_lost_is_told_in_a_line_of_programs_to_a_person_too() {
         );
     }
 }
+
+/// Each end of a change of speed is sent at the speed before, to a person and to a program.
+#[test]
+fn the_line_changes_its_speed_when_that_has_been_answered() {
+    let steps = vec![
+        Step::Type(b"{\"id\":1,\"op\":\"set\",\"key\":\"baud\",\"value\":921600}\n"),
+        Step::Type(b"{\"id\":2,\"op\":\"set\",\"key\":\"baud\",\"value\":3000001}\n"),
+        Step::Type(b"/set baud 115200\r"),
+        Step::Type(b"/set top_k 9\r"),
+    ];
+    let mut board = Board::new(vec![("tiny.gguf", tiny())], steps);
+    board.facts.max_baud = Some(3_000_000);
+    board.options = Some("quiet = on");
+    let (shown, _) = board.play();
+    let first = shown
+        .find("{\"id\":1,\"event\":\"done\"}\n")
+        .expect("an end");
+    let second = shown.find("going on at 115200 baud\n").expect("its words");
+    let speeds = board.speeds.take();
+    assert_eq!([speeds[0].0, speeds[1].0], [921_600, 115_200], "{speeds:?}");
+    assert_eq!(speeds.len(), 2, "a speed is set once: {speeds:?}");
+    assert!(
+        speeds[0].1 > first && speeds[1].1 > second,
+        "{speeds:?}: {shown}"
+    );
+    let error = "baud cannot be 3000001: the serial line runs at 3000000 at most";
+    assert!(shown.contains(error), "{shown}");
+}

@@ -26,7 +26,7 @@ impl Section {
     /// [`SettingError`]; also for a setting that no model can have for itself.
     pub(super) fn set(&mut self, key: &str, value: &str) -> Result<(), SettingError> {
         let setting = Settings::default().set(key, value)?;
-        let is_of_console = matches!(setting, Setting::Columns | Setting::Stats);
+        let is_of_console = matches!(setting, Setting::Columns | Setting::Stats | Setting::Baud);
         if is_of_console || setting.effect() == Effect::Boot {
             return Err(SettingError::NotOfModel { setting });
         }

@@ -152,7 +152,7 @@ settings! {
         "on or off", "starts without a banner";
     Ready ready: bool = false, Boot, OnOff,
         "on or off", "an event ready when the start is over";
-    Baud baud: Option<u32> = None, Boot, Or("115200", Within(9600..=4_000_000)),
+    Baud baud: Option<u32> = None, Now, Or("115200", Within(9600..=4_000_000)),
         "a whole number from 9600 to 4000000", "the speed of the serial line";
 }
 

@@ -204,6 +204,7 @@ fn info() -> Info {
         version: "0.1.0".into(),
         board: BoardFacts {
             warnings: vec!["a".into()],
+            max_baud: Some(1),
             ..BoardFacts::default()
         },
         health: Health {

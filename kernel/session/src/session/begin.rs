@@ -22,7 +22,7 @@ use protocol::event::{
 use protocol::facts::ModelFacts;
 use protocol::request::{Logits, Message, Prompt, Sampling};
 use protocol::settings::Asker;
-use protocol::{Op, Settings};
+use protocol::{Op, Setting, Settings};
 
 /// What runs on `machine`.
 pub fn info(machine: &impl Machine, settings: &Settings, model: Option<ModelFacts>) -> Info {
@@ -88,13 +88,11 @@ impl<'m, M: Machine> Session<'_, 'm, M> {
                     ..Done::default()
                 })));
             }
-            Op::Set(set) => match self.state.settings.set(&set.key, &set.value.word()) {
-                Ok(setting) => {
-                    self.state.layers.note(setting, &set.value.word());
-                    out.event(Event::Settings(Changed::new(setting, &self.state.settings)))
-                }
-                Err(error) => return Err(Error::new(ErrorCode::BadValue, error)),
-            },
+            Op::Set(set) => {
+                let setting = self.set(&set.key, &set.value.word())?;
+                let changed = Changed::new(setting, &self.state.settings);
+                self.state.events.event(Event::Settings(changed));
+            }
             Op::Reboot(_) => {
                 out.event(Event::Done(Done::default()));
                 return Ok(Outcome::Step(Step::Reboot));
@@ -199,6 +197,25 @@ impl<'m, M: Machine> Session<'_, 'm, M> {
     }
 
     /// The seed of the next answer: the setting, or one that the clock gives.
+    /// Gives a setting a value.
+    fn set(&mut self, key: &str, value: &str) -> Result<Setting, Error<'static>> {
+        let mut settings = self.state.settings.clone();
+        let setting = settings
+            .set(key, value)
+            .map_err(|error| Error::new(ErrorCode::BadValue, error))?;
+        if setting == Setting::Baud
+            && let (Some(baud), Some(max)) = (settings.baud, self.machine.facts().max_baud)
+            && baud > max
+        {
+            let message =
+                format_args!("baud cannot be {baud}: the serial line runs at {max} at most");
+            return Err(Error::new(ErrorCode::BadValue, message));
+        }
+        self.state.settings = settings;
+        self.state.layers.note(setting, value);
+        Ok(setting)
+    }
+
     fn seed(&mut self, settings: &Settings) -> u64 {
         settings.seed.unwrap_or_else(|| {
             self.state.draws += 1;

@@ -239,7 +239,7 @@ impl SdHost for Host<'_> {
         size: usize,
         buf: &mut [u8],
     ) -> Result<Response, HostError> {
-        self.transfer(command, size, buf)
+        self.read(command, size, buf)
     }
 
     fn tell(&mut self, notice: Notice) {

@@ -10,39 +10,18 @@ fn main() {
 
 #[cfg(target_os = "none")]
 mod image {
-    use boot::report::Report;
     use boot::start::BootInfo;
-    use boot::wait;
-    use core::panic::PanicInfo;
     use images::console::{self, Console};
 
     boot::entry! {
         main: main,
-        secondary: secondary,
-        exception: exception,
-        irq: irq,
+        secondary: console::park,
+        exception: console::end_by_exception,
+        irq: console::ignore_irq,
     }
 
     fn main(_info: &BootInfo) -> ! {
         Console::init().print(format_args!("mapped all the same\n"));
         console::end()
-    }
-
-    fn exception(report: &Report<'_>) -> ! {
-        Console::resume().print(format_args!("{report}"));
-        console::end()
-    }
-
-    fn irq() {}
-
-    fn secondary(_core: usize) -> ! {
-        loop {
-            wait::for_event();
-        }
-    }
-
-    #[panic_handler]
-    fn panic(info: &PanicInfo<'_>) -> ! {
-        console::end_by_panic(info)
     }
 }

@@ -13,7 +13,6 @@ mod image {
     use boot::start::BootInfo;
     use boot::{layout, wait};
     use core::hint::black_box;
-    use core::panic::PanicInfo;
     use core::sync::atomic::{AtomicU32, Ordering};
     use images::console::{self, Console, LINE_BYTES};
 
@@ -21,7 +20,7 @@ mod image {
         main: main,
         secondary: secondary,
         exception: exception,
-        irq: irq,
+        irq: console::ignore_irq,
     }
 
     static CONSTANT: u32 = 0xC0FF_EE00;
@@ -107,12 +106,5 @@ mod image {
         let mut console = Console::resume();
         console.print(format_args!("{report}core {} is done\n", layout::core_id()));
         console::end()
-    }
-
-    fn irq() {}
-
-    #[panic_handler]
-    fn panic(info: &PanicInfo<'_>) -> ! {
-        console::end_by_panic(info)
     }
 }

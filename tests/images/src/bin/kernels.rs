@@ -9,10 +9,7 @@ fn main() {
 
 #[cfg(target_os = "none")]
 mod image {
-    use boot::report::Report;
     use boot::start::BootInfo;
-    use boot::wait;
-    use core::panic::PanicInfo;
     use images::console::{self, Console, LINE_BYTES};
     use ops::arena::{Arena, Line};
     use ops::selftest::{self, ARENA_BYTES};
@@ -20,9 +17,9 @@ mod image {
 
     boot::entry! {
         main: main,
-        secondary: secondary,
-        exception: exception,
-        irq: irq,
+        secondary: console::park,
+        exception: console::end_by_exception,
+        irq: console::ignore_irq,
     }
 
     const N_LINES: usize = ARENA_BYTES as usize / Line::BYTES;
@@ -41,23 +38,5 @@ mod image {
         });
         console.print(format_args!("result {result:?}\n"));
         console::end()
-    }
-
-    fn secondary(_core: usize) -> ! {
-        loop {
-            wait::for_event();
-        }
-    }
-
-    fn exception(report: &Report<'_>) -> ! {
-        Console::resume().print(format_args!("{report}"));
-        console::end()
-    }
-
-    fn irq() {}
-
-    #[panic_handler]
-    fn panic(info: &PanicInfo<'_>) -> ! {
-        console::end_by_panic(info)
     }
 }

@@ -9,17 +9,14 @@ fn main() {
 
 #[cfg(target_os = "none")]
 mod image {
-    use boot::report::Report;
     use boot::start::BootInfo;
-    use boot::wait;
-    use core::panic::PanicInfo;
     use images::console::{self, Console, LINE_BYTES};
 
     boot::entry! {
         main: main,
-        secondary: secondary,
-        exception: exception,
-        irq: irq,
+        secondary: console::park,
+        exception: console::end_by_exception,
+        irq: console::ignore_irq,
     }
 
     /// Each word is its index times a constant, see `build.rs`.
@@ -41,23 +38,5 @@ mod image {
             damaged.map(|(i, _)| i)
         ));
         console::end()
-    }
-
-    fn exception(report: &Report<'_>) -> ! {
-        Console::resume().print(format_args!("{report}"));
-        console::end()
-    }
-
-    fn irq() {}
-
-    fn secondary(_core: usize) -> ! {
-        loop {
-            wait::for_event();
-        }
-    }
-
-    #[panic_handler]
-    fn panic(info: &PanicInfo<'_>) -> ! {
-        console::end_by_panic(info)
     }
 }

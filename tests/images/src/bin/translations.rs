@@ -10,17 +10,15 @@ fn main() {
 #[cfg(target_os = "none")]
 mod image {
     use boot::page_tables::Memory;
-    use boot::report::Report;
     use boot::start::BootInfo;
-    use boot::{layout, mmu, wait};
-    use core::panic::PanicInfo;
+    use boot::{layout, mmu};
     use images::console::{self, Console, LINE_BYTES};
 
     boot::entry! {
         main: main,
-        secondary: secondary,
-        exception: exception,
-        irq: irq,
+        secondary: console::park,
+        exception: console::end_by_exception,
+        irq: console::ignore_irq,
     }
 
     /// RAM above 1 GiB, mapped and unmapped again by this image.
@@ -76,23 +74,5 @@ mod image {
                 ));
             }
         }
-    }
-
-    fn secondary(_core: usize) -> ! {
-        loop {
-            wait::for_event();
-        }
-    }
-
-    fn exception(report: &Report<'_>) -> ! {
-        Console::resume().print(format_args!("{report}"));
-        console::end()
-    }
-
-    fn irq() {}
-
-    #[panic_handler]
-    fn panic(info: &PanicInfo<'_>) -> ! {
-        console::end_by_panic(info)
     }
 }

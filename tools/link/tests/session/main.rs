@@ -1,5 +1,6 @@
 //! The client against a firmware of this process, over good and bad wires.
 
+mod speed;
 mod wire;
 
 use link::{Error, Link, Options, Step, Transport};

@@ -1,17 +1,18 @@
 //! `pilm chat MODEL`: the firmware's own console, with the host in place of the board.
 
 use std::cell::{Cell, OnceCell, RefCell};
+use std::collections::VecDeque;
 use std::fs::File;
-use std::io::{self, IsTerminal, Read, Write};
+use std::io::{self, Read, Write};
 use std::path::{Path, PathBuf};
-use std::process::{Command, Stdio};
 use std::sync::LazyLock;
-use std::sync::mpsc::{Receiver, TryRecvError, channel};
+use std::sync::mpsc::{Receiver, TryRecvError};
 use std::thread;
 use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};
 
-use anyhow::Result;
+use anyhow::{Context, Result};
 use console::{Board, Serial};
+use link::terminal::{RawMode, keys};
 use llm::engine::Timer;
 use llm::source::ModelSource;
 use ops::arena::Line;
@@ -43,7 +44,7 @@ pub fn run(args: &Args) -> Result<()> {
     let n_cores = thread::available_parallelism()
         .map_or(1, usize::from)
         .min(MAX_CORES);
-    let terminal = io::stdin().is_terminal().then(RawTerminal::enter).flatten();
+    let raw = RawMode::enter_at_terminal().context("the terminal cannot be set up")?;
     let host = Host {
         model: ModelEntry {
             name: args
@@ -67,7 +68,7 @@ pub fn run(args: &Args) -> Result<()> {
     };
     let n_lines = (len_bytes + len_bytes / 8 + BESIDE_WEIGHTS_BYTES) as usize / Line::BYTES;
     console::run(&host, &mut vec![Line::ZERO; n_lines]);
-    drop(terminal);
+    drop(raw);
     host.line.write(b"\n");
     Ok(())
 }
@@ -163,30 +164,23 @@ impl Board for Host {
     }
 }
 
+/// Ctrl-D: in raw mode the terminal passes it on, and it is the way out.
+const LEAVE: u8 = 4;
+
 /// Standard input and output as a serial line.
 struct StandardStreams {
-    arriving: Receiver<u8>,
-    /// A byte that [`Serial::wait`] has met.
-    met: Cell<Option<u8>>,
+    keys: Receiver<Vec<u8>>,
+    /// Bytes that have been taken in and not been read.
+    arrived: RefCell<VecDeque<u8>>,
     closed: Cell<bool>,
     out: RefCell<io::Stdout>,
 }
 
 impl StandardStreams {
     fn open() -> Self {
-        let (sender, arriving) = channel();
-        thread::spawn(move || {
-            // 4 is Ctrl-D: in raw mode the terminal passes it on, and it is the way out.
-            let bytes = io::stdin().lock().bytes().map_while(Result::ok);
-            for byte in bytes.take_while(|&byte| byte != 4) {
-                if sender.send(byte).is_err() {
-                    return;
-                }
-            }
-        });
         Self {
-            arriving,
-            met: Cell::new(None),
+            keys: keys(),
+            arrived: RefCell::default(),
             closed: Cell::new(false),
             out: RefCell::new(io::stdout()),
         }
@@ -195,14 +189,21 @@ impl StandardStreams {
 
 impl Serial for StandardStreams {
     fn read(&self) -> Option<u8> {
-        self.met.take().or_else(|| match self.arriving.try_recv() {
-            Ok(byte) => Some(byte),
-            Err(TryRecvError::Empty) => None,
-            Err(TryRecvError::Disconnected) => {
-                self.closed.set(true);
-                None
+        let mut arrived = self.arrived.borrow_mut();
+        if arrived.is_empty() && !self.closed.get() {
+            match self.keys.try_recv() {
+                Ok(bytes) => arrived.extend(bytes),
+                Err(TryRecvError::Empty) => {}
+                Err(TryRecvError::Disconnected) => self.closed.set(true),
             }
-        })
+        }
+        let byte = arrived.pop_front();
+        if byte == Some(LEAVE) {
+            arrived.clear();
+            self.closed.set(true);
+            return None;
+        }
+        byte
     }
 
     fn write(&self, bytes: &[u8]) {
@@ -212,41 +213,12 @@ impl Serial for StandardStreams {
     }
 
     fn wait(&self) {
-        self.met
-            .set(self.arriving.recv_timeout(Duration::from_millis(200)).ok());
+        if let Ok(bytes) = self.keys.recv_timeout(Duration::from_millis(200)) {
+            self.arrived.borrow_mut().extend(bytes);
+        }
     }
 
     fn is_closed(&self) -> bool {
         self.closed.get()
     }
-}
-
-/// The terminal passes every key on while this lives.
-struct RawTerminal {
-    before: String,
-}
-
-impl RawTerminal {
-    fn enter() -> Option<Self> {
-        let before = stty(&["-g"])?;
-        stty(&["raw", "-echo"])?;
-        Some(Self { before })
-    }
-}
-
-impl Drop for RawTerminal {
-    fn drop(&mut self) {
-        // The shell mends what is left when this fails.
-        let _ = stty(&[self.before.trim()]);
-    }
-}
-
-fn stty(arguments: &[&str]) -> Option<String> {
-    let output = Command::new("stty")
-        .args(arguments)
-        .stdin(Stdio::inherit())
-        .output()
-        .ok()?;
-    let text = String::from_utf8(output.stdout).ok()?;
-    output.status.success().then_some(text)
 }

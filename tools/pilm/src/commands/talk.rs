@@ -1,12 +1,13 @@
 //! `pilm talk`: a board's console, or a QEMU's.
 
-use std::io::{self, IsTerminal};
+use std::io;
 use std::path::PathBuf;
+use std::time::Duration;
 
 use anyhow::{Context, Result};
-use link::Transport;
 use link::serial::Serial;
 use link::terminal::{End, Notice, PROMPT, RawMode, Screen, Watch, join, keys};
+use link::{FAST_BAUD, Link, Options, Transport};
 use qemu::Machine;
 
 /// Talk to a board, or to a QEMU: Ctrl-] leaves
@@ -22,6 +23,9 @@ pub struct Args {
     /// Speed of the port: that of the board's setting `baud`.
     #[arg(long, value_name = "N", default_value_t = 115_200)]
     baud: u32,
+    /// Go on at 921600 baud, if the board says that it can: what runs there is stopped.
+    #[arg(long, conflicts_with = "qemu")]
+    fast: bool,
     /// Boot this kernel8.img in QEMU instead.
     #[arg(long, value_name = "KERNEL", conflicts_with_all = ["port", "baud"])]
     qemu: Option<PathBuf>,
@@ -42,16 +46,26 @@ pub fn run(args: &Args) -> Result<()> {
         }
         (None, port) => {
             let path = port.as_deref().context("a port is given")?;
-            let opened = Serial::open(path, args.baud);
-            talk(&mut opened.with_context(|| format!("{}", path.display()))?)
+            let port = Serial::open(path, args.baud);
+            let port = port.with_context(|| format!("{}", path.display()))?;
+            // a person's lines have no checksums
+            let options = Options {
+                crc: false,
+                patience: Duration::from_secs(20),
+                ..Options::default()
+            };
+            let mut link = Link::new(port, options);
+            if args.fast && !link.speed_up()? {
+                eprintln!("[board or port cannot run at {FAST_BAUD} baud]");
+            }
+            talk(link.transport())
         }
     }
 }
 
 fn talk(transport: &mut impl Transport) -> Result<()> {
     let keys = keys();
-    let raw = io::stdin().is_terminal().then(RawMode::enter);
-    let raw = raw.transpose().context("the terminal cannot be set up")?;
+    let raw = RawMode::enter_at_terminal().context("the terminal cannot be set up")?;
     let mut screen = StandardOutput {
         prompt: Watch::new(PROMPT),
         is_at_prompt: false,

@@ -69,6 +69,9 @@ const BARS: [(&str, What, f64); 4] = [
     ("q4_1", What::Decode(16), 52.9),
 ];
 
+/// The most that checksums of lines may add to a decoded token, percent.
+const CHECKSUMS_PERCENT: f64 = 1.0;
+
 /// A Markdown table of the figures that others have too.
 pub fn table(figures: &Figures) -> String {
     let mut table = "| million instructions, one core | PiLM | llama.cpp | PiLM / llama.cpp | llama2.c | bar |\n\
@@ -126,18 +129,27 @@ fn bar(name: &str, what: What) -> Option<f64> {
 
 /// The bars that are missed, in words.
 pub fn misses(figures: &Figures) -> Vec<String> {
-    BARS.iter()
-        .filter_map(|&(name, what, bar)| {
-            let model = figures.model(name)?;
-            let (counts, at, what) = match what {
-                What::Prefill(tokens) => (&model.prefill, tokens, "prefill NAME prompt"),
-                What::Decode(position) => (&model.decode, position, "decode NAME pos"),
-            };
-            let ours = millions(*counts.get(&at)?);
-            let label = what.replace("NAME", name);
-            (ours > bar).then(|| format!("{label}{at}: {ours:.2} M, more than {bar:.1} M"))
+    let checksums = figures.models().flat_map(|(name, model)| {
+        let high = model
+            .checksums()
+            .filter(|&(_, percent)| percent > CHECKSUMS_PERCENT);
+        high.map(move |(position, percent)| {
+            format!(
+                "checksums {name} pos{position}: {percent:.2} %, more than {CHECKSUMS_PERCENT} %"
+            )
         })
-        .collect()
+    });
+    let misses = BARS.iter().filter_map(|&(name, what, bar)| {
+        let model = figures.model(name)?;
+        let (counts, at, what) = match what {
+            What::Prefill(tokens) => (&model.prefill, tokens, "prefill NAME prompt"),
+            What::Decode(position) => (&model.decode, position, "decode NAME pos"),
+        };
+        let ours = millions(*counts.get(&at)?);
+        let label = what.replace("NAME", name);
+        (ours > bar).then(|| format!("{label}{at}: {ours:.2} M, more than {bar:.1} M"))
+    });
+    misses.chain(checksums).collect()
 }
 
 #[cfg(test)]
@@ -203,6 +215,22 @@ mod tests {
         assert_eq!(
             misses(&decoded("q4_1", 16, 61_000_000)),
             ["decode q4_1 pos16: 61.00 M, more than 52.9 M"]
+        );
+        let mut checked = decoded("f16", 16, 1_000_000);
+        let decode_checked = BTreeMap::from([(16, 1_010_000)]);
+        let counted = ModelFigures {
+            decode_checked,
+            ..ModelFigures::default()
+        };
+        checked.extend("f16", counted);
+        assert_eq!(misses(&checked), [""; 0]);
+        checked.extend(
+            "f16",
+            decoded("f16", 16, 999_000).model("f16").unwrap().clone(),
+        );
+        assert_eq!(
+            misses(&checked),
+            ["checksums f16 pos16: 1.10 %, more than 1 %"]
         );
         let mut prompt = Figures::default();
         let prefill = BTreeMap::from([(128, 31_810_000)]);

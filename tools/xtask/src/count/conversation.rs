@@ -97,6 +97,16 @@ impl<'v> Conversation<'v> {
         Ok((instructions(timing.decode_s, steps), cores))
     }
 
+    /// The instructions of [`Conversation::decode`] where each event has a number and a checksum.
+    pub fn decode_checked(&mut self, position: usize, steps: usize) -> Result<u64> {
+        self.session.use_checksums(true);
+        let decoded = self.decode(position, steps);
+        // a reset gives the line back
+        self.empty()?;
+        self.session.use_checksums(false);
+        Ok(decoded?.0)
+    }
+
     /// Instructions of one pass that works in a token and `guess` guessed ones, behind a prompt that
     /// repeats itself; the context is empty then.
     pub fn pass(&mut self, guess: usize) -> Result<u64> {

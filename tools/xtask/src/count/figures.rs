@@ -36,6 +36,8 @@ pub struct ModelFigures {
     pub work: BTreeMap<usize, BTreeMap<usize, Work>>,
     /// Instructions of a decoded token, by position.
     pub decode: BTreeMap<usize, u64>,
+    /// The same where its events have numbers and checksums.
+    pub decode_checked: BTreeMap<usize, u64>,
 }
 
 impl ModelFigures {
@@ -48,6 +50,7 @@ impl ModelFigures {
             self.work.entry(position).or_default().extend(by_cores);
         }
         self.decode.extend(other.decode);
+        self.decode_checked.extend(other.decode_checked);
     }
 
     /// Bytes of weights that one core reads for a decoded token.
@@ -84,7 +87,20 @@ impl ModelFigures {
             .chain(counts("pass", "draft", "", &self.pass))
             .chain(work)
             .chain(counts("decode", "pos", "", &self.decode))
+            .chain(self.checksums().map(|(position, percent)| {
+                format!("checksums {model} pos{position}: {percent:+.3} % of a decoded token")
+            }))
             .collect()
+    }
+
+    /// What checksums add to a decoded token, in percent of it, by position.
+    pub fn checksums(&self) -> impl Iterator<Item = (usize, f64)> {
+        self.decode_checked
+            .iter()
+            .filter_map(|(position, &checked)| {
+                let plain = *self.decode.get(position)? as f64;
+                Some((*position, (checked as f64 - plain) / plain * 100.0))
+            })
     }
 }
 
@@ -105,6 +121,13 @@ impl Figures {
             .0
             .into_iter()
             .for_each(|(model, figures)| self.extend(&model, figures));
+    }
+
+    /// All models and their figures.
+    pub fn models(&self) -> impl Iterator<Item = (&str, &ModelFigures)> {
+        self.0
+            .iter()
+            .map(|(name, figures)| (name.as_str(), figures))
     }
 
     /// The figures of `model`.
@@ -163,6 +186,17 @@ mod tests {
             all.to_string(),
             "decode q8_0 pos256: 49.0 M\ndecode q8_0 pos1024: 64.0 M\n"
         );
+    }
+
+    #[test]
+    fn checksums_are_told_as_a_part_of_a_token() {
+        let mut all = Figures::default();
+        let mut run = decode(16, 40_000_000);
+        run.decode_checked.insert(16, 40_010_000);
+        all.extend("q8_0", run);
+        let lines =
+            "decode q8_0 pos16: 40.0 M\nchecksums q8_0 pos16: +0.025 % of a decoded token\n";
+        assert_eq!(all.to_string(), lines);
     }
 
     #[test]
