@@ -201,10 +201,11 @@ impl fmt::Display for Slot {
         let name = core::str::from_utf8(&name).unwrap_or_default().trim();
         write!(
             f,
-            "{}: {name} of {} MiB, {} lines at {} MHz{} out of {}, {}; {} of {} MiB",
+            "{}: {name} of {} MiB, {} line{} at {} MHz{} out of {}, {}; {} of {} MiB",
             self.controller(),
             card.n_blocks() >> 11,
             card.n_data_lines(),
+            if card.n_data_lines() == 1 { "" } else { "s" },
             card.clock_hz() / 1_000_000,
             if card.high_speed() {
                 " (high speed)"

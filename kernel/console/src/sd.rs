@@ -76,10 +76,11 @@ fn card_lines(card: &SdCard) -> impl Display {
         let status = card.switch_status.as_deref().unwrap_or("not asked for");
         writeln!(f, "CMD6     {status}")?;
         let (mib, lines, mhz) = (card.bytes >> 20, card.data_lines, card.clock_hz / 1_000_000);
+        let s = if lines == 1 { "" } else { "s" };
         let speed = if card.high_speed { " (high speed)" } else { "" };
         write!(
             f,
-            "mode     {mib} MiB, {lines} lines at {mhz} MHz{speed}, {}",
+            "mode     {mib} MiB, {lines} line{s} at {mhz} MHz{speed}, {}",
             card.transfer
         )?;
         if let Some(map) = &card.dma_map {

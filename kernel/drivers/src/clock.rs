@@ -66,4 +66,25 @@ mod tests {
         assert!(!clock.wait_until(100, &mut || false));
         assert!(clock.now_us() - start >= 100);
     }
+
+    /// The board's counter: 54 ticks in a microsecond, of which whole microseconds are seen.
+    struct Counter(core::cell::Cell<u64>);
+
+    impl Clock for Counter {
+        fn now_us(&self) -> u64 {
+            self.0.replace(self.0.get() + 1) / 54
+        }
+
+        fn relax(&self) {}
+    }
+
+    #[test]
+    fn waiting_is_never_shorter_than_asked() {
+        for start in 0..54 {
+            let clock = Counter(start.into());
+            clock.wait_us(1);
+            let waited = clock.0.get() - start;
+            assert!((54..3 * 54).contains(&waited), "{waited} ticks");
+        }
+    }
 }

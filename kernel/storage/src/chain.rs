@@ -120,7 +120,7 @@ impl Runs {
                         boot.cluster_first_block(cluster),
                         boot.cluster_blocks as u32,
                     )
-                    .ok_or(Error::TooFragmented)?;
+                    .ok_or_else(|| runs.why_not())?;
                     have += 1;
                     if have < need {
                         link = Link::new(boot, entry(cluster).map_err(Error::Table)?);
@@ -156,6 +156,15 @@ impl Runs {
             card_block,
         });
         Some(())
+    }
+
+    /// Why no further run is kept: a circle has no end, whatever the number of its pieces.
+    fn why_not<E>(&self) -> Error<E> {
+        if self.overlap() {
+            Error::Loop
+        } else {
+            Error::TooFragmented
+        }
     }
 
     fn overlap(&self) -> bool {

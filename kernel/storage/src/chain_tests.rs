@@ -81,6 +81,9 @@ fn circles_end() {
     assert_eq!(follow(&circle, 5, Length::Exactly(50)), Err(Error::Loop));
     assert_eq!(follow(&circle, 5, Length::ToEnd(50)), Err(Error::Loop));
     assert_eq!(follow(&[(5, 5)], 5, Length::Exactly(2)), Err(Error::Loop));
+    // Of a file so long that its pieces would be too many.
+    let too_long = Length::Exactly(MAX_RUNS as u32 + 1);
+    assert_eq!(follow(&[(5, 5)], 5, too_long), Err(Error::Loop));
     assert!(follow(&circle, 5, Length::Exactly(3)).is_ok());
 }
 

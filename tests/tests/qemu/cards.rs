@@ -204,7 +204,7 @@ fn the_command_line_leaves_modes_out() {
     let card = Card::with(&[CardFile::bytes(MODEL, tiny())]);
     for (words, expected) in [
         ("", "4 lines at 50 MHz (high speed)"),
-        ("board.sd=25,pio,1bit", "1 lines at 25 MHz out of"),
+        ("board.sd=25,pio,1bit", "1 line at 25 MHz out of"),
     ] {
         let mut pi = session(&machine(&card).append(words));
         pi.qemu().send_line("/info").unwrap();

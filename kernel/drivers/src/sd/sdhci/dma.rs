@@ -17,11 +17,15 @@ impl<W: Words, C: Clock, B: Board> Sdhci<W, C, B> {
     }
 
     /// Hands `buf` to the DMA engine, if it is in use and reaches `buf`.
-    pub(super) fn prepare_dma(&mut self, buf: &[u8]) -> bool {
+    ///
+    /// Addresses are exposed and taken from what may be written: that another writes there is what the
+    /// compiler has to expect.
+    pub(super) fn prepare_dma(&mut self, buf: &mut [u8]) -> bool {
         let Some(map) = self.dma else {
             return false;
         };
-        let phys = self.board.phys_addr(buf.as_ptr().addr(), buf.len());
+        let buf_addr = buf.as_mut_ptr().expose_provenance();
+        let phys = self.board.phys_addr(buf_addr, buf.len());
         let addr = phys.and_then(|phys| dma_addr(map, phys, buf.len()));
         let (Some(addr), Some(table_addr)) = (addr, self.table_addr(map)) else {
             return false;
@@ -29,8 +33,8 @@ impl<W: Words, C: Clock, B: Board> Sdhci<W, C, B> {
         self.table.describe(addr, buf.len());
         // No dirty line may be written back over what the controller will have written.
         let clean = |addr, len| self.board.clean_and_invalidate(addr, len);
-        clean(buf.as_ptr().addr(), buf.len());
-        let table = core::ptr::from_ref::<Table>(self.table).addr();
+        clean(buf_addr, buf.len());
+        let table = core::ptr::from_ref::<Table>(self.table).expose_provenance();
         clean(table, size_of::<Table>());
         self.write(Word::AdmaAddr, table_addr);
         true
@@ -46,7 +50,7 @@ impl<W: Words, C: Clock, B: Board> Sdhci<W, C, B> {
         }
         // Lines that came back by prefetching while the transfer ran hold old bytes.
         self.board
-            .clean_and_invalidate(buf.as_ptr().addr(), buf.len());
+            .clean_and_invalidate(buf.as_mut_ptr().expose_provenance(), buf.len());
         result
     }
 
