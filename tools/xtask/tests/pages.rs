@@ -74,9 +74,10 @@ fn words(options: &str) -> BTreeSet<&str> {
 
 #[test]
 fn every_blink_code_of_the_start_has_a_row_and_no_other() {
-    let start = text("boot/src/start.s");
-    let codes: Vec<_> = start
-        .lines()
+    let starts = ["boot/src/start.s", "boot/src/blink.s"].map(text);
+    let codes: Vec<_> = starts
+        .iter()
+        .flat_map(|source| source.lines())
         .filter_map(|line| line.trim().strip_prefix("mov     x23, #"))
         .map(|code| code.trim().to_owned())
         .collect();
@@ -86,7 +87,7 @@ fn every_blink_code_of_the_start_has_a_row_and_no_other() {
         .iter()
         .filter(|row| row[2] == "PiLM")
         .map(|row| {
-            assert_eq!(row[0], "1", "start.s blinks once long");
+            assert_eq!(row[0], "1", "blink.s blinks once long");
             row[1]
         })
         .collect();
@@ -191,10 +192,7 @@ fn times_that_a_person_waits_for_are_those_of_the_sources() {
     let firmware = text("kernel/src/firmware.rs");
     let restart_s = number(&firmware, "BRING_UP_LIMIT_MS") / 1000;
     let stay_s = number(&text("kernel/src/panic.rs"), "STAY_US") / 1_000_000;
-    let (_, limits) = firmware
-        .split_once("const BARRIER_LIMIT_S: [u64; 2] = [")
-        .unwrap();
-    let barrier_s = limits.split(',').next().unwrap();
+    let barrier_s = number(&firmware, "BARRIER_LIMIT_S");
     let flash = text("docs/flash.md");
     for said in [
         format!("lit again every {restart_s} s"),

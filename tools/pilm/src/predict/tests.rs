@@ -6,33 +6,33 @@ use super::roofline::{Board, Boards, Bound, Format, Shape};
 use super::table::{self, Quantity};
 use super::*;
 
-fn docs(name: &str) -> String {
+fn read(name: &str) -> String {
     let path = Path::new(env!("CARGO_MANIFEST_DIR"))
-        .join("../../docs")
+        .join("../..")
         .join(name);
     fs::read_to_string(&path).unwrap_or_else(|e| panic!("{}: {e}", path.display()))
 }
 
 fn boards() -> Boards {
-    Board::all(&Fit::of(&rows(&docs("figures/public-pi4.csv")).unwrap()).unwrap())
+    Board::all(&Fit::of(&rows(&read("docs/figures/public-pi4.csv")).unwrap()).unwrap())
 }
 
 #[test]
 fn the_registered_files_are_made_again_byte_for_byte() {
-    let (csv, page) = files(&docs("figures/public-pi4.csv")).unwrap();
+    let (csv, page) = files(&read("docs/figures/public-pi4.csv")).unwrap();
     assert!(
-        docs("predictions.csv") == csv,
-        "`pilm predict --write` makes another predictions.csv"
+        read("docs/predictions.csv") == csv,
+        "`pilm predict --write` makes another docs/predictions.csv"
     );
     assert!(
-        docs("predictions.md") == page,
-        "`pilm predict --write` makes another predictions.md"
+        read("docs/predictions.md") == page,
+        "`pilm predict --write` makes another docs/predictions.md"
     );
 }
 
 #[test]
 fn five_rows_are_fitted_and_fifteen_judge() {
-    let rows = rows(&docs("figures/public-pi4.csv")).unwrap();
+    let rows = rows(&read("docs/figures/public-pi4.csv")).unwrap();
     let count = |used| rows.iter().filter(|row| row.used == used).count();
     assert_eq!((count(Use::Fit), count(Use::HeldOut)), (5, 15));
     assert!(
