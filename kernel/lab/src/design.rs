@@ -101,7 +101,7 @@ impl SplitMix64 {
 }
 
 /// Numbers in a random order, the same for the same seed (Fisher and Yates).
-fn shuffled(n: usize, seed: u64) -> Vec<usize> {
+pub(crate) fn shuffled(n: usize, seed: u64) -> Vec<usize> {
     let mut order: Vec<usize> = (0..n).collect();
     let mut random = SplitMix64(seed);
     for last in (1..n).rev() {

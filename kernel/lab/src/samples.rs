@@ -1,5 +1,6 @@
 //! Repeated measurements and what they come to.
 
+use crate::design::shuffled;
 use crate::machine::Machine;
 use alloc::vec::Vec;
 use protocol::event;
@@ -191,23 +192,9 @@ impl Turns {
     }
 }
 
-/// Numbers in an order that nobody chose, the same for the same seed (SplitMix64; Steele et al. 2014).
-fn shuffled(n: usize, seed: u64) -> Vec<usize> {
-    let mut order: Vec<usize> = (0..n).collect();
-    let mut state = seed;
-    for last in (1..n).rev() {
-        state = state.wrapping_add(0x9E37_79B9_7F4A_7C15);
-        let mut z = (state ^ (state >> 30)).wrapping_mul(0xBF58_476D_1CE4_E5B9);
-        z = (z ^ (z >> 27)).wrapping_mul(0x94D0_49BB_1331_11EB);
-        z ^= z >> 31;
-        order.swap(last, (z % (last as u64 + 1)) as usize);
-    }
-    order
-}
-
 #[cfg(test)]
 mod tests {
-    use super::{Moment, Samples, Turns, shuffled};
+    use super::{Moment, Samples, Turns};
 
     fn window(us: u64, cycles: u64, irqs: Option<u32>) -> [Moment; 2] {
         let at = |us, cycles, irqs| Moment {
@@ -263,15 +250,6 @@ mod tests {
         assert_eq!(samples.per_second(10.0), Some(2.0));
         assert_eq!(Samples::default().per_second(10.0), None);
         assert_eq!(Samples::default().record().mean_s, None);
-    }
-
-    #[test]
-    fn every_number_once_and_seeds_differ() {
-        let mut order = shuffled(20, 1);
-        assert_ne!(order, shuffled(20, 2));
-        assert_eq!(order, shuffled(20, 1));
-        order.sort_unstable();
-        assert_eq!(order, (0..20).collect::<Vec<_>>());
     }
 
     #[test]
